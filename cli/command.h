@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Command: one subcommand of the program. Its file declares the flags, calls the library and
+// returns what came out; `main` prints it.
+//
+//   Command make_stats_command() {
+//     auto options = std::make_shared<StatsOptions>();
+//     return {.name = "stats", .summary = "Show ...", .flags = {{"INPUT", &options->inputs, ...}},
+//             .run = [options](const Context& context) { return run_stats(*options, context); }};
+//   }
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/options/flag.h"
+#include "omnibal/base/progress.h"
+#include "omnibal/base/result.h"
+#include "omnibal/codec/json.h"
+
+namespace omnibal::cli {
+
+/// What every command gets: the common flags and a way to tell how far it is.
+struct Context {
+  bool verbose = false;
+  std::uint64_t seed = 0;
+  int threads = 0;  // 0: all
+  Progress progress;
+  /// Prints one line to stderr unless --quiet: a warning that does not stop the work.
+  std::function<void(const std::string&)> warn;
+};
+
+/// What a command has to say: `json` for --json (without command, version and seconds, which
+/// main adds), `text` for people.
+struct Output {
+  codec::Json json = codec::Json::object();
+  std::string text;
+  int exit_code = 0;
+};
+
+struct Command {
+  std::string name;
+  std::string summary;      // one line of `omnibal --help`
+  std::string description;  // a paragraph of `omnibal NAME --help`
+  std::string example;      // command lines, one a line
+  std::vector<Flag> flags;
+  std::function<Result<Output>(const Context&)> run;
+};
+
+// One file each in cli/commands/, in the order of `omnibal --help`.
+Command make_synth_command();
+Command make_stats_command();
+Command make_pack_command();
+Command make_compare_command();
+Command make_profile_command();
+Command make_partition_command();
+Command make_plan_command();
+Command make_verify_command();
+Command make_simulate_command();
+
+}  // namespace omnibal::cli

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TextTable: aligned columns for people; the first column to the left, the others to the right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace omnibal::cli {
+
+/// `rows[0]` is the header. Widths count code points, so that units and names may be UTF-8.
+std::string text_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace omnibal::cli

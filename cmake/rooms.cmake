@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# The rooms along the flow, lowest first (docs/flow.md). tests/house/check_rooms.py proves that a
+# room includes only lower ones.
+set(OMNIBAL_ROOMS
+  base codec corpus model cluster cost metrics
+  pack steps partition recompute schedule simulate plan verify)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace omnibal {
+
+/// Version of the library, "0.1.0".
+std::string_view version();
+
+}  // namespace omnibal

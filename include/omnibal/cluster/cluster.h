@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ClusterSpec: the devices that a plan is for.
+//
+//   OMNIBAL_ASSIGN(const ClusterSpec cluster, load_cluster("a100-80g"));
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "omnibal/base/result.h"
+
+namespace omnibal::cluster {
+
+struct Link {
+  double bytes_per_s = 0;  // one way
+  double latency_s = 0;
+};
+
+struct ClusterSpec {
+  std::string name;
+  std::int64_t device_memory_bytes = 0;
+  double memory_reserve = 0.06;  // fraction kept free for the allocator and the framework
+  double peak_flops = 0;         // per second, bf16
+  double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods.md: fitted once)
+  double memory_bytes_per_s = 0;
+  std::int64_t devices_per_node = 8;
+  Link inner;  // between devices of a node
+  Link outer;  // between nodes, a device's share
+
+  /// What a stage may use: memory less the reserve.
+  std::int64_t usable_bytes() const;
+};
+
+/// A preset (a100-80g, h100-80g, h200) or the path of a TOML file (docs/formats.md).
+Result<ClusterSpec> load_cluster(const std::string& name_or_path);
+std::vector<std::string> cluster_presets();
+
+/// Sizes of 3D parallelism: tensor, pipeline, data.
+struct ParallelSizes {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t dp = 1;
+  std::int64_t gpus() const { return tp * pp * dp; }
+};
+
+/// kSizesDoNotDivide, naming the nearest sizes that do, unless tp * pp * dp == gpus and tp fits in
+/// a node.
+Status check_sizes(const ParallelSizes& sizes, std::int64_t gpus, const ClusterSpec& cluster);
+
+}  // namespace omnibal::cluster

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files and directories that appear whole or not at all: written under a temporary name beside
+// the target, synced, renamed. A killed process leaves the old one or none.
+//
+//   OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create("plan", "plan.json"));
+//   ... write files into staged.path() ...
+//   OMNIBAL_RETURN_IF_ERROR(staged.commit());
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "omnibal/base/result.h"
+
+namespace omnibal::codec {
+
+/// Error: kWriteFailed.
+Status write_file_atomically(const std::string& path, std::string_view content);
+
+class StagedDirectory {
+ public:
+  /// Prepares to replace `target`. An existing `target` is replaced only if it is empty or holds
+  /// the file `marker` (it is one of ours): otherwise kWouldOverwrite. Temporary directories that
+  /// killed processes left beside `target` are removed.
+  static Result<StagedDirectory> create(const std::string& target, const std::string& marker);
+  StagedDirectory(StagedDirectory&& other) noexcept;
+  StagedDirectory& operator=(StagedDirectory&& other) noexcept;
+  /// Removes the temporary directory unless it was committed.
+  ~StagedDirectory();
+
+  /// Where to write; the same files system as the target.
+  const std::string& path() const { return staged_; }
+  /// Syncs every file and puts the directory in place of the target in one exchange.
+  Status commit();
+
+ private:
+  StagedDirectory(std::string target, std::string staged);
+  std::string target_;
+  std::string staged_;  // empty once committed
+};
+
+}  // namespace omnibal::codec

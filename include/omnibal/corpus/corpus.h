@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Corpus: the lengths of all samples of a training set, one compact row a sample (20 bytes).
+//
+//   OMNIBAL_ASSIGN(const LoadedCorpus loaded, read_corpus(inputs, {}, progress));
+//   loaded.corpus.tokens[i];      // LLM tokens of sample i, image tokens included
+//
+// Not the samples themselves: a row names its source and the row in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "omnibal/base/progress.h"
+#include "omnibal/base/result.h"
+
+namespace omnibal::corpus {
+
+/// What one vision unit is. Default: a 448-pixel tile of InternVL-like models.
+struct VisionUnit {
+  std::string name = "tile-448";
+  std::int32_t vision_tokens = 1025;  // tokens of the vision tower
+  std::int32_t llm_tokens = 256;      // tokens of the language model
+};
+
+struct Source {
+  std::string name;
+  std::string path;              // as the user typed it
+  std::string hash;              // XXH128 of the input's bytes
+  std::int64_t num_samples = 0;  // corpus indices, repeats included
+  double weight = 1;
+  double repeat = 1;
+};
+
+/// Column i of every array is sample i; order: sources as given, rows in file order, a repeated
+/// source's rows once a repeat.
+struct Corpus {
+  VisionUnit unit;
+  bool supervised_is_estimate = true;
+  std::vector<Source> sources;
+  std::vector<std::uint32_t> vision;        // vision units, dummies included
+  std::vector<std::uint16_t> dummy_vision;  // of these: blank units of text-only samples
+  std::vector<std::uint32_t> tokens;        // LLM tokens
+  std::vector<std::uint32_t> supervised;    // tokens with a loss
+  std::vector<std::uint16_t> source;        // index into `sources`
+  std::vector<std::uint32_t> row;           // row in the source, from 0
+
+  std::int64_t size() const { return static_cast<std::int64_t>(tokens.size()); }
+};
+
+enum class Severity { kWarning, kError };
+
+/// All occurrences of one kind of oddity.
+struct Finding {
+  std::string kind;  // "tiles_need_more_tokens"
+  Severity severity = Severity::kWarning;
+  std::int64_t count = 0;
+  std::string example;  // the first: "lengths.json row 3: 5 tiles need 1280 tokens, has 300"
+};
+
+struct LoadedCorpus {
+  Corpus corpus;
+  std::vector<Finding> findings;  // worst first
+};
+
+/// One INPUT of the command line.
+struct Input {
+  std::string path;  // "-": standard input
+  std::string name;  // of the source; empty: after the file
+};
+
+/// "name=path" or "path".
+Input parse_input(const std::string& text);
+
+struct ReadOptions {
+  bool add_dummy = false;  // a text-only sample with no unit gets a blank one
+  bool strict = false;     // findings are errors (kLintFailed)
+};
+
+/// Reads any of: a corpus directory, a length list (JSON array or JSON Lines of
+/// {"vit_num", "token_num", "image_flags" or "image_flag"}), a wrapper
+/// {"name": {"token_lengths": path}} with paths relative to the wrapper. Errors name file, row and
+/// key. O(samples).
+Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOptions& options,
+                                 const Progress& progress);
+
+/// Writes the corpus directory (docs/formats.md) atomically. `provenance` is stored as it is.
+Status write_corpus(const Corpus& corpus, const std::string& directory);
+
+}  // namespace omnibal::corpus

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The analytic profile: FLOPs and bytes of every layer by formula (docs/methods.md gives them with
+// their sources), seconds at the cluster's achieved rate.
+#pragma once
+
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/cost/profile.h"
+#include "omnibal/model/model.h"
+
+namespace omnibal::cost {
+
+/// What happens to attention whose heads do not divide by tp.
+enum class HeadPolicy {
+  kReplicate,  // every device computes all heads (Megatron's practice for InternViT-6B)
+  kPad         // zero heads are added up to the next multiple
+};
+
+struct AnalyticOptions {
+  std::int64_t tp = 1;
+  std::int64_t dp = 1;  // shards optimizer states: 6 + 12 / dp bytes a parameter
+  HeadPolicy heads = HeadPolicy::kReplicate;
+  Load load{9, 4096, 4096.0 * 4096.0};  // the profile's reference load
+};
+
+/// Costs of one device. Errors: kInvalidArgument (tp does not divide widths).
+Result<Profile> analytic_profile(const model::ModelSpec& model, const cluster::ClusterSpec& cluster,
+                                 const AnalyticOptions& options);
+
+}  // namespace omnibal::cost

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads of groups of samples: pure functions over the result of a packing.
+//
+// A group is a pack (its samples stand one behind the other, attention inside each) or a padded
+// micro-batch (every sample padded to the longest).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace omnibal::metrics {
+
+/// Groups of samples in compressed rows: group g holds members[offsets[g] .. offsets[g + 1]).
+struct GroupView {
+  std::span<const std::int64_t> offsets;   // [groups + 1]
+  std::span<const std::uint32_t> members;  // corpus indices
+
+  std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  std::span<const std::uint32_t> operator[](std::int64_t group) const {
+    return members.subspan(static_cast<std::size_t>(offsets[group]),
+                           static_cast<std::size_t>(offsets[group + 1] - offsets[group]));
+  }
+};
+
+/// Columns of a corpus: index = corpus index.
+struct SampleColumns {
+  std::span<const std::uint32_t> vision;
+  std::span<const std::uint32_t> tokens;
+};
+
+struct PackLoad {
+  std::int64_t vision_units = 0;
+  std::int64_t tokens = 0;
+  std::int64_t token_pairs = 0;  // sum of squared segment lengths
+
+  friend bool operator==(const PackLoad&, const PackLoad&) = default;
+};
+
+/// Sums over each group. O(members).
+std::vector<PackLoad> packed_loads(const GroupView& groups, const SampleColumns& samples);
+
+/// As a padded micro-batch computes: B * t_max tokens, B * t_max^2 pairs.
+std::vector<PackLoad> padded_loads(const GroupView& groups, const SampleColumns& samples);
+
+}  // namespace omnibal::metrics

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a partition and a recomputation choice mean, stage by stage: pure functions that share no
+// code with the solvers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "omnibal/cost/profile.h"
+
+namespace omnibal::metrics {
+
+struct StageSummary {
+  std::int32_t first_layer = 0;
+  std::int32_t num_layers = 0;
+  double forward_s = 0;
+  double backward_s = 0;   // input + weight gradients
+  double recompute_s = 0;  // of its recomputed layers
+  std::int64_t static_bytes = 0;
+  std::int64_t kept_bytes = 0;       // of one micro-batch between forward and backward
+  std::int64_t transient_bytes = 0;  // largest activation among the recomputed layers
+  std::int64_t in_flight = 0;
+  std::int64_t peak_bytes = 0;  // static + in_flight * kept + transient
+
+  double busy_s() const { return forward_s + backward_s + recompute_s; }
+};
+
+/// `cuts`: layers at which a new stage begins; `recompute[l]`: layer l recomputes;
+/// `in_flight[s]`: micro-batches of stage s kept at once.
+std::vector<StageSummary> summarize_stages(std::span<const cost::LayerCost> layers,
+                                           std::span<const std::int32_t> cuts,
+                                           const std::vector<bool>& recompute,
+                                           std::span<const std::int64_t> in_flight);
+
+struct PartitionMetrics {
+  double bottleneck_s = 0;          // largest forward + backward + recompute
+  double bottleneck_forward_s = 0;  // largest forward
+  double var_forward_ms2 = 0;       // population variance of the stages' forward time, ms^2
+  std::int64_t sum_comm_bytes = 0;  // boundary bytes over all cuts, one direction
+  double lower_bound_s = 0;         // on bottleneck_s: max(total / p, heaviest layer)
+};
+PartitionMetrics partition_metrics(std::span<const cost::LayerCost> layers,
+                                   std::span<const StageSummary> stages);
+
+}  // namespace omnibal::metrics

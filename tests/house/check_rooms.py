@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proves that the rooms form the DAG of docs/flow.md: a room includes only rooms with a lower number.
+
+    python3 tests/house/check_rooms.py [repository]
+
+Rooms with the same number never include each other. Exit code 1 and one line a violation.
+"""
+import pathlib
+import re
+import sys
+
+LEVELS = {
+    "base": 0, "codec": 1,
+    "corpus": 2, "model": 2, "cluster": 2,
+    "cost": 3, "metrics": 4,
+    "pack": 5, "steps": 5, "partition": 5, "recompute": 5, "schedule": 5,
+    "simulate": 6, "plan": 7,
+    "verify": 8, "report": 8, "export": 8,
+    "runtime": 9,
+}
+FORBIDDEN_NAMES = {"util", "utils", "common", "misc", "helper", "helpers"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<](?:omnibal/)?([a-z_0-9]+)/')
+
+
+def violations(root: pathlib.Path):
+    for top in (root / "include" / "omnibal", root / "src"):
+        for room_dir in sorted(p for p in top.iterdir() if p.is_dir()):
+            room = room_dir.name
+            if room not in LEVELS:
+                yield f"{room_dir}: not a room of docs/flow.md"
+                continue
+            for source in sorted(room_dir.rglob("*.[ch]*")):
+                if source.stem in FORBIDDEN_NAMES:
+                    yield f"{source}: a file is named after what it holds, not '{source.stem}'"
+                for number, line in enumerate(source.read_text().splitlines(), 1):
+                    found = INCLUDE.match(line)
+                    target = found.group(1) if found else None
+                    if target not in LEVELS or target == room:
+                        continue
+                    if LEVELS[target] >= LEVELS[room]:
+                        yield (f"{source}:{number}: room {room} ({LEVELS[room]}) includes "
+                               f"{target} ({LEVELS[target]})")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    found = list(violations(root))
+    print("\n".join(found) if found else "rooms: a room includes only lower ones")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
