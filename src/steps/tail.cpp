@@ -22,10 +22,22 @@ std::int64_t packs_in_step(const StepTable& table) { return table.micro_batches 
 
 }  // namespace
 
+std::string_view to_string(Tail tail) {
+  switch (tail) {
+    case Tail::kZeroWeight:
+      return "zero-weight";
+    case Tail::kDrop:
+      return "drop";
+    case Tail::kRepeat:
+      break;
+  }
+  return "repeat";
+}
+
 Result<Tail> parse_tail(std::string_view name) {
-  if (name == "zero-weight") return Tail::kZeroWeight;
-  if (name == "drop") return Tail::kDrop;
-  if (name == "repeat") return Tail::kRepeat;
+  for (const Tail tail : {Tail::kZeroWeight, Tail::kDrop, Tail::kRepeat}) {
+    if (name == to_string(tail)) return tail;
+  }
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("unknown tail policy \"{}\"; there are zero-weight, drop, repeat", name))
       .at_key("tail");
