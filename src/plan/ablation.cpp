@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "epoch.h"
 #include "omnibal/pack/baselines.h"
+#include "omnibal/plan/epoch.h"
 
 namespace omnibal::plan {
 namespace {
@@ -19,10 +19,12 @@ struct RowSetup {
 };
 
 AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
-  const std::vector<simulate::StageCost> stages =
-      simulate::stage_costs(task.plan.profile, setup.cuts, setup.recompute);
+  const StepPipeline pipeline{
+      .schedule = task.problem.schedule,
+      .stages = simulate::stage_costs(task.plan.profile, setup.cuts, setup.recompute),
+      .links = {}};
   const std::vector<double> seconds =
-      step_seconds({task.problem.schedule, stages, {}, setup.steps, setup.loads}, task.threads);
+      step_seconds(pipeline, setup.steps, setup.loads, task.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return {.name = setup.name,
           .step_s = total / static_cast<double>(seconds.size()),

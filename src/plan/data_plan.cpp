@@ -71,6 +71,7 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
   const metrics::Fill fill = metrics::fill(data.loads, caps);
   Json json = {
       {"method", pack::to_string(options.method)},
+      {"padded", data.grouping.padded},
       {"limits", limits_json(options.limits)},
       {"samples", corpus.size()},
       {"packs", packs.size()},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "epoch.h"
+#include "omnibal/plan/epoch.h"
 
 #include <algorithm>
 
@@ -10,40 +10,51 @@ namespace {
 
 constexpr std::int64_t kStepsPerChunk = 16;
 
-/// The loads of one rank's micro-batches in one step.
-void fill_loads(const EpochTask& task, std::int64_t step, std::int64_t rank,
-                std::vector<cost::Load>& loads) {
-  for (std::int64_t m = 0; m < task.steps.micro_batches; ++m) {
-    const std::int64_t pack = task.steps.at(step, m, rank);
-    loads[static_cast<std::size_t>(m)] = pack == steps::kZeroWeightPack
-                                             ? cost::Load{}
-                                             : to_load(task.loads[static_cast<std::size_t>(pack)]);
-  }
-}
-
-}  // namespace
-
 cost::Load to_load(const metrics::PackLoad& load) {
   return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
           static_cast<double>(load.token_pairs)};
 }
 
-std::vector<double> step_seconds(const EpochTask& task, int threads) {
-  std::vector<double> seconds(static_cast<std::size_t>(task.steps.num_steps));
-  parallel_for(task.steps.num_steps, kStepsPerChunk, threads,
-               [&](std::int64_t begin, std::int64_t end) {
-                 std::vector<cost::Load> loads(static_cast<std::size_t>(task.steps.micro_batches));
-                 simulate::PipelineTimes times;
-                 for (std::int64_t step = begin; step < end; ++step) {
-                   double slowest = 0;
-                   for (std::int64_t rank = 0; rank < task.steps.dp; ++rank) {
-                     fill_loads(task, step, rank, loads);
-                     simulate::fill_pipeline_times(task.stages, task.links, loads, times);
-                     slowest = std::max(slowest, simulate::makespan(task.schedule, times));
-                   }
-                   seconds[static_cast<std::size_t>(step)] = slowest;
-                 }
-               });
+}  // namespace
+
+std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
+                                                       const cluster::ParallelSizes& sizes) {
+  std::vector<std::vector<cluster::Link>> links;
+  for (std::int64_t rank = 0; rank < sizes.dp; ++rank) {
+    links.push_back(simulate::boundary_links(cluster, sizes, rank));
+  }
+  return links;
+}
+
+void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,
+                     std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
+                     simulate::PipelineTimes& times) {
+  std::vector<cost::Load> of_rank(static_cast<std::size_t>(steps.micro_batches));
+  for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
+    const std::int64_t pack = steps.at(step, m, rank);
+    if (pack == steps::kZeroWeightPack) continue;
+    of_rank[static_cast<std::size_t>(m)] = to_load(loads[static_cast<std::size_t>(pack)]);
+  }
+  const std::span<const cluster::Link> links = pipeline.links.empty()
+                                                   ? std::span<const cluster::Link>()
+                                                   : pipeline.links[static_cast<std::size_t>(rank)];
+  simulate::fill_pipeline_times(pipeline.stages, links, of_rank, times);
+}
+
+std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::StepTable& steps,
+                                 std::span<const metrics::PackLoad> loads, int threads) {
+  std::vector<double> seconds(static_cast<std::size_t>(steps.num_steps));
+  parallel_for(steps.num_steps, kStepsPerChunk, threads, [&](std::int64_t begin, std::int64_t end) {
+    simulate::PipelineTimes times;
+    for (std::int64_t step = begin; step < end; ++step) {
+      double slowest = 0;
+      for (std::int64_t rank = 0; rank < steps.dp; ++rank) {
+        fill_step_times(pipeline, steps, loads, step, rank, times);
+        slowest = std::max(slowest, simulate::makespan(pipeline.schedule, times));
+      }
+      seconds[static_cast<std::size_t>(step)] = slowest;
+    }
+  });
   return seconds;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline_choice.h"
 
-#include "epoch.h"
 #include "omnibal/simulate/stage_times.h"
 
 namespace omnibal::plan {

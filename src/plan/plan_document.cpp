@@ -50,10 +50,23 @@ Json prediction_json(const Prediction& prediction) {
           {"mfu", prediction.mfu}};
 }
 
+Json link_json(const cluster::Link& link) {
+  return {{"bytes_per_s", link.bytes_per_s}, {"latency_s", link.latency_s}};
+}
+
+Json cluster_json(const cluster::ClusterSpec& cluster) {
+  return {{"name", cluster.name},
+          {"devices_per_node", cluster.devices_per_node},
+          {"inner", link_json(cluster.inner)},
+          {"outer", link_json(cluster.outer)}};
+}
+
 }  // namespace
 
 Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
   Json json = to_json(plan.data, corpus, plan.data_options);
+  json["model"] = plan.model_name;
+  json["cluster"] = cluster_json(plan.cluster);
   json["layout"] = "integrated";
   json["parallel"] = {{"tp", plan.sizes.tp},
                       {"pp", plan.sizes.pp},

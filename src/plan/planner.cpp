@@ -51,7 +51,9 @@ Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
 Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
                        const cluster::ClusterSpec& cluster, const PlanRequest& request,
                        const Progress& progress) {
-  Plan plan{.sizes = request.sizes,
+  Plan plan{.model_name = model.name,
+            .cluster = cluster,
+            .sizes = request.sizes,
             .schedule = request.schedule,
             .memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes()),
             .free_links = request.free_links};

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "epoch.h"
+#include "omnibal/plan/epoch.h"
 
 namespace omnibal::plan {
 namespace {
@@ -47,13 +47,13 @@ std::int64_t peak_bytes(std::span<const metrics::StageSummary> stages) {
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
                const cluster::ClusterSpec& cluster, const PipelineProblem& problem, int threads,
                Plan& plan) {
-  const std::vector<simulate::StageCost> stages =
-      simulate::stage_costs(plan.profile, plan.cuts, plan.recompute);
-  const std::vector<cluster::Link> links = plan.free_links
-                                               ? std::vector<cluster::Link>{}
-                                               : simulate::boundary_links(cluster, plan.sizes);
+  const StepPipeline pipeline{
+      .schedule = problem.schedule,
+      .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
+      .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
+                               : links_of_ranks(cluster, plan.sizes)};
   const std::vector<double> seconds =
-      step_seconds({problem.schedule, stages, links, *plan.data.steps, plan.data.loads}, threads);
+      step_seconds(pipeline, *plan.data.steps, plan.data.loads, threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const auto gpus = static_cast<double>(plan.sizes.gpus());
   const cost::Load all = placed_load(corpus, plan);

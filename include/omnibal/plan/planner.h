@@ -62,6 +62,8 @@ struct AblationRow {
 };
 
 struct Plan {
+  std::string model_name;
+  cluster::ClusterSpec cluster;
   DataPlan data;
   DataPlanOptions data_options;  // as used: sizes and seed filled in
   cluster::ParallelSizes sizes;
