@@ -33,6 +33,13 @@ struct StageRange {
 };
 std::vector<StageRange> stage_ranges(const Cuts& cuts, std::int32_t num_layers);
 
+/// The cuts as plain numbers, as metrics, recompute and files take them, and back.
+std::vector<std::int32_t> first_layers(const Cuts& cuts);
+Cuts cuts_at(std::span<const std::int32_t> first_layers);
+
+/// Cuts that a person or a file gives: kOutOfRange unless they rise and leave no stage empty.
+Status check_cuts(const Cuts& cuts, std::int32_t num_layers);
+
 /// Error of every solver below: kTooManyStages if there are fewer layers than stages,
 /// kInvalidArgument if there are no stages.
 
