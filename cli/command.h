@@ -48,15 +48,8 @@ struct Command {
   std::function<Result<Output>(const Context&)> run;
 };
 
-// One file each in cli/commands/, in the order of `omnibal --help`.
-Command make_synth_command();
-Command make_stats_command();
-Command make_pack_command();
-Command make_compare_command();
-Command make_profile_command();
-Command make_partition_command();
-Command make_plan_command();
-Command make_verify_command();
-Command make_simulate_command();
+/// Every file cli/commands/<name>.cpp defines `Command make_<name>_command()`; the build lists them
+/// (cli/CMakeLists.txt), in the order of `omnibal --help`.
+std::vector<Command> all_commands();
 
 }  // namespace omnibal::cli

@@ -6,6 +6,8 @@
 //   OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create("plan", "plan.json"));
 //   ... write files into staged.path() ...
 //   OMNIBAL_RETURN_IF_ERROR(staged.commit());
+//
+// Not for appending to a log, and not a lock: of two writers of one target the last one wins.
 #pragma once
 
 #include <string>
@@ -15,28 +17,31 @@
 
 namespace omnibal::codec {
 
-/// Error: kWriteFailed.
+/// Replaces a regular file (behind a symbolic link too) or creates it. Errors: kWriteFailed;
+/// kWouldOverwrite where a directory or device has the name.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
 class StagedDirectory {
  public:
-  /// Prepares to replace `target`. An existing `target` is replaced only if it is empty or holds
-  /// the file `marker` (it is one of ours): otherwise kWouldOverwrite. Temporary directories that
-  /// killed processes left beside `target` are removed.
+  /// Prepares to replace `target`; missing parent directories are created. An existing `target` is
+  /// replaced only if it is empty or holds the file `marker` (it is one of ours): otherwise
+  /// kWouldOverwrite. Temporary directories that killed processes left beside `target` are removed.
   static Result<StagedDirectory> create(const std::string& target, const std::string& marker);
   StagedDirectory(StagedDirectory&& other) noexcept;
   StagedDirectory& operator=(StagedDirectory&& other) noexcept;
   /// Removes the temporary directory unless it was committed.
   ~StagedDirectory();
 
-  /// Where to write; the same files system as the target.
+  /// Where to write; on the same file system as the target.
   const std::string& path() const { return staged_; }
-  /// Syncs every file and puts the directory in place of the target in one exchange.
+  /// Syncs every file and puts the directory in place of the target in one exchange. Errors:
+  /// kWriteFailed, kWouldOverwrite; the target is then what it was.
   Status commit();
 
  private:
-  StagedDirectory(std::string target, std::string staged);
+  StagedDirectory(std::string target, std::string marker, std::string staged);
   std::string target_;
+  std::string marker_;
   std::string staged_;  // empty once committed
 };
 

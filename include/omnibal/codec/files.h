@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files as bytes. "-" is standard input. A directory, FIFO or device given where a file
-// belongs is an error, never a hang.
+// Whole files as bytes. A directory, FIFO or device given where a file belongs is an error, never
+// a hang.
+//
+//   OMNIBAL_ASSIGN(const std::string text, read_file("cluster.toml"));   // "-": standard input
+//   OMNIBAL_ASSIGN(const MappedFile file, MappedFile::open("steps.npy"));
+//   file.bytes();
+//
+// Not for writing: atomic_write.h.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +19,16 @@
 
 namespace omnibal::codec {
 
+/// The content of a regular file, or of standard input if `path` is "-".
 /// Errors: kFileNotFound, kFileUnreadable.
 Result<std::string> read_file(const std::string& path);
 
 /// A read-only mapping of a regular file; unmapped on destruction. Move-only.
 class MappedFile {
  public:
-  static Result<MappedFile> open(const std::string& path);
+  /// `padding` zero bytes may be read behind the last byte of the file (SIMD parsers do so).
+  /// Errors: kFileNotFound, kFileUnreadable.
+  static Result<MappedFile> open(const std::string& path, std::size_t padding = 0);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -27,8 +36,10 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  MappedFile(std::span<const std::byte> bytes, std::size_t mapped_bytes)
+      : bytes_(bytes), mapped_bytes_(mapped_bytes) {}
   std::span<const std::byte> bytes_;
+  std::size_t mapped_bytes_ = 0;  // padding included; 0: nothing is mapped
 };
 
 }  // namespace omnibal::codec

@@ -2,6 +2,12 @@
 //
 // XXH128 content hashes, written as `xxhsum -H2` writes them (32 hexadecimal digits, canonical
 // byte order).
+//
+//   OMNIBAL_ASSIGN(const std::string hash, hash_file("plan/steps.npy"));
+//   Hasher hasher;
+//   hasher.add(piece);   // any number of pieces, then hasher.hex()
+//
+// Not for secrets: it is fast, not cryptographic.
 #pragma once
 
 #include <cstddef>

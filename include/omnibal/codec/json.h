@@ -7,10 +7,13 @@
 //   OMNIBAL_ASSIGN(const Json root, read_json("profile.json"));
 //   const JsonFields fields(root, "profile.json");
 //   OMNIBAL_ASSIGN(const int64_t version, fields.integer("version", 1, 1));
+//
+// Not for documents that do not fit in memory several times.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +25,9 @@ namespace omnibal::codec {
 /// Keys keep the order in which they were written: files read as they were meant.
 using Json = nlohmann::ordered_json;
 
-/// `origin` is named in errors. Errors: kEmptyInput, kMalformedJson, kDuplicateKey.
+/// `origin` is named in errors. A byte order mark is skipped; NaN and Infinity are malformed.
+/// Errors: kEmptyInput; kMalformedJson with line and column (both from 1); kDuplicateKey with the
+/// key in `where` and, inside of the document, its object's place ("layers[3]") as `value`.
 Result<Json> parse_json(std::string_view text, const std::string& origin);
 
 /// parse_json of a file ("-": standard input). Also kFileNotFound, kFileUnreadable.
@@ -32,7 +37,7 @@ Result<Json> read_json(const std::string& path);
 /// the locale. Arrays of numbers stay on one line.
 std::string to_text(const Json& document);
 
-/// Written atomically (atomic_file.h).
+/// Written atomically (atomic_write.h). Error: kWriteFailed.
 Status write_json(const std::string& path, const Json& document);
 
 /// Checked access to the members of one JSON object. Each getter fails with kMissingKey,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NumPy .npy files (format 1.0, little-endian, C order), memory-mapped and checked: the header's
-// shape must account for every byte of the file.
+// NumPy .npy files (little-endian, C order; format 1.0 written, 1.0 and 2.0 read), memory-mapped
+// and checked: the header's shape must account for every byte of the file.
 //
 //   OMNIBAL_ASSIGN(const NpyFile file, NpyFile::open("steps.npy"));
 //   OMNIBAL_ASSIGN(const std::span<const int64_t> ids, file.as<int64_t>(3));   // 3 dimensions
+//
+// Not for structured, big-endian or pickled arrays: they are refused.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/codec/atomic_write.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "codec/scratch_directory.h"
+
+namespace omnibal::codec {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status commit_one(const std::string& target, std::string_view marker, std::string_view content) {
+  OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create(target, std::string(marker)));
+  std::ofstream(staged.path() + "/" + std::string(marker)) << content;
+  return staged.commit();
+}
+
+/// The id of a process that has ended.
+pid_t dead_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST(CodecAtomicWrite, CreatesAndReplacesAFileLeavingNothingElse) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(write_file_atomically(scratch / "a.json", "one").ok());
+  ASSERT_TRUE(write_file_atomically(scratch / "a.json", "two").ok());
+  EXPECT_EQ(content_of(scratch / "a.json"), "two");
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("a.json"));
+}
+
+TEST(CodecAtomicWrite, WritesThroughALinkAndRefusesOtherThings) {
+  const ScratchDirectory scratch;
+  scratch.write("real", "old");
+  fs::create_symlink("real", scratch / "link");
+  ASSERT_TRUE(write_file_atomically(scratch / "link", "new").ok());
+  EXPECT_TRUE(fs::is_symlink(scratch / "link"));
+  EXPECT_EQ(content_of(scratch / "real"), "new");
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(write_file_atomically(scratch / "pipe", "x").error().code, ErrorCode::kWouldOverwrite);
+  EXPECT_EQ(write_file_atomically(scratch.path(), "x").error().code, ErrorCode::kWouldOverwrite);
+  EXPECT_EQ(write_file_atomically(scratch / "absent/a", "x").error().code, ErrorCode::kWriteFailed);
+}
+
+TEST(CodecStagedDirectory, AppearsWholeOnCommit) {
+  const ScratchDirectory scratch;
+  const std::string target = scratch / "deep/plan/";
+  Result<StagedDirectory> staged = StagedDirectory::create(target, "plan.json");
+  ASSERT_TRUE(staged.ok());
+  std::ofstream(staged->path() + "/plan.json") << "new";
+  fs::create_directory(staged->path() + "/sub");
+  std::ofstream(staged->path() + "/sub/a") << "b";
+  EXPECT_FALSE(fs::exists(target));
+  ASSERT_TRUE(staged->commit().ok());
+  EXPECT_EQ(content_of(target + "plan.json"), "new");
+  EXPECT_EQ(content_of(target + "sub/a"), "b");
+  EXPECT_THAT(names_in(scratch / "deep"), ElementsAre("plan"));
+}
+
+TEST(CodecStagedDirectory, ReplacesAnOldOneWhole) {
+  const ScratchDirectory scratch;
+  scratch.write("plan/plan.json", "old");
+  scratch.write("plan/stale.npy", "old");
+  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  EXPECT_THAT(names_in(scratch / "plan"), ElementsAre("plan.json"));
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "new");
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
+}
+
+TEST(CodecStagedDirectory, FollowsALinkToADirectory) {
+  const ScratchDirectory scratch;
+  scratch.write("real/plan.json", "old");
+  fs::create_directory_symlink("real", scratch / "link");
+  ASSERT_TRUE(commit_one(scratch / "link", "plan.json", "new").ok());
+  EXPECT_TRUE(fs::is_symlink(scratch / "link"));
+  EXPECT_EQ(content_of(scratch / "real/plan.json"), "new");
+}
+
+TEST(CodecStagedDirectory, WithoutCommitTheOldOneStays) {
+  const ScratchDirectory scratch;
+  scratch.write("plan/plan.json", "old");
+  {
+    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+    ASSERT_TRUE(staged.ok());
+    std::ofstream(staged->path() + "/plan.json") << "new";
+  }
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "old");
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
+}
+
+TEST(CodecStagedDirectory, RefusesForeignDirectoriesAndFiles) {
+  const ScratchDirectory scratch;
+  scratch.write("photos/a.jpg", "x");
+  scratch.write("file", "x");
+  fs::create_directory(scratch / "empty");
+  for (const std::string name : {"photos", "file"}) {
+    const Error error = StagedDirectory::create(scratch / name, "plan.json").error();
+    EXPECT_EQ(error.code, ErrorCode::kWouldOverwrite) << name;
+  }
+  EXPECT_TRUE(commit_one(scratch / "empty", "plan.json", "new").ok());
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("empty", "file", "photos"));
+}
+
+TEST(CodecStagedDirectory, DoesNotReplaceWhatBecameForeignMeanwhile) {
+  const ScratchDirectory scratch;
+  Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+  ASSERT_TRUE(staged.ok());
+  scratch.write("plan/thesis.tex", "x");
+  EXPECT_EQ(staged->commit().error().code, ErrorCode::kWouldOverwrite);
+  EXPECT_EQ(content_of(scratch / "plan/thesis.tex"), "x");
+}
+
+TEST(CodecStagedDirectory, AKilledWriterLeavesTheOldOneAndTheNextRemovesItsRest) {
+  const ScratchDirectory scratch;
+  scratch.write("plan/plan.json", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+    std::ofstream(staged->path() + "/plan.json") << "half";
+    ::_exit(0);  // no destructor runs, as when killed
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "old");
+  EXPECT_EQ(names_in(scratch.path()).size(), 2U);
+  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
+}
+
+TEST(CodecStagedDirectory, LeavesTheWorkOfLivingProcessesAndOtherNames) {
+  const ScratchDirectory scratch;
+  const std::string dead = std::to_string(dead_process());
+  const std::string living = ".plan.omnibal-" + std::to_string(::getppid()) + "-0";
+  const std::vector<std::string> kept = {living, ".plan2.omnibal-" + dead + "-0", ".plan.omnibal-x",
+                                         ".plan.omnibal-" + dead};
+  for (const std::string& name : kept) {
+    scratch.write(name + "/plan.json", "x");
+  }
+  scratch.write(".plan.omnibal-" + dead + "-3/plan.json", "x");
+  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  EXPECT_EQ(names_in(scratch.path()).size(), 5U);
+  EXPECT_FALSE(fs::exists(scratch / (".plan.omnibal-" + dead + "-3")));
+}
+
+TEST(CodecStagedDirectory, TwoOfOneProcessDoNotMeet) {
+  const ScratchDirectory scratch;
+  Result<StagedDirectory> first = StagedDirectory::create(scratch / "plan", "plan.json");
+  Result<StagedDirectory> second = StagedDirectory::create(scratch / "plan", "plan.json");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->path(), second->path());
+  std::ofstream(first->path() + "/plan.json") << "first";
+  std::ofstream(second->path() + "/plan.json") << "second";
+  ASSERT_TRUE(first->commit().ok());
+  ASSERT_TRUE(second->commit().ok());
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "second");
+}
+
+TEST(CodecStagedDirectory, MovesWithoutRemovingOrDoubling) {
+  const ScratchDirectory scratch;
+  Result<StagedDirectory> made = StagedDirectory::create(scratch / "plan", "plan.json");
+  ASSERT_TRUE(made.ok());
+  StagedDirectory moved = *std::move(made);
+  std::ofstream(moved.path() + "/plan.json") << "x";
+  ASSERT_TRUE(moved.commit().ok());
+  EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
+}
+
+}  // namespace
+}  // namespace omnibal::codec
