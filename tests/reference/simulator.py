@@ -3,12 +3,12 @@
 
     python3 tests/reference/simulator.py < case.json        # {"makespan": 33.0, "busy": [24.0, ...]}
 
-The case: {"kind": "1f1b", "forward": [stage][micro-batch], "backward": [stage][micro-batch] (recomputation
-included), "link": [boundary][micro-batch], optional "gradient_link" of the same shape}, all in seconds.
+The case: {"kind": "1f1b", "forward": [micro-batch][stage], "backward": [micro-batch][stage] (recomputation
+included), optional "link": [micro-batch][boundary] and "gradient_link" (default: as "link")}, all in seconds.
 
 A node is ("F" | "B", stage, micro-batch). What it waits for, each with the delay that passes in between:
-    F(s, m)    F(s-1, m)   link[s-1][m]            activations from the stage before
-    B(s, m)    B(s+1, m)   gradient_link[s][m]     gradients from the stage behind
+    F(s, m)    F(s-1, m)   link[m][s-1]            activations from the stage before
+    B(s, m)    B(s+1, m)   gradient_link[m][s]     gradients from the stage behind
     B(p-1, m)  F(p-1, m)   0
     any        the action before it in its stage's list, 0: a stage does one thing at a time
 Links are latencies: they delay the receiver and neither occupy a stage nor queue behind each other.
@@ -36,8 +36,8 @@ def dependencies(kind, stages, micro_batches, link, gradient_link):
     before = {}
     for s in range(stages):
         for m in range(micro_batches):
-            before["F", s, m] = [(("F", s - 1, m), link[s - 1][m])] if s > 0 else []
-            behind = [(("B", s + 1, m), gradient_link[s][m])] if s < stages - 1 else []
+            before["F", s, m] = [(("F", s - 1, m), link[m][s - 1])] if s > 0 else []
+            behind = [(("B", s + 1, m), gradient_link[m][s])] if s < stages - 1 else []
             before["B", s, m] = behind or [(("F", s, m), 0.0)]
         order = [(k, s, m) for k, m in actions(kind, stages, s, micro_batches)]
         for earlier, later in zip(order, order[1:]):
@@ -45,9 +45,10 @@ def dependencies(kind, stages, micro_batches, link, gradient_link):
     return before
 
 
-def simulate(forward, backward, link, kind="1f1b", gradient_link=None):
-    """Returns {"makespan": seconds, "busy": seconds of each stage}."""
-    stages, micro_batches = len(forward), len(forward[0])
+def simulate(forward, backward, link=None, kind="1f1b", gradient_link=None):
+    """Returns the makespan and the busy seconds of each stage."""
+    micro_batches, stages = len(forward), len(forward[0])
+    link = link or [[0.0] * (stages - 1)] * micro_batches
     duration = {"F": forward, "B": backward}
     before = dependencies(kind, stages, micro_batches, link, gradient_link or link)
     after = {node: [] for node in before}
@@ -59,18 +60,19 @@ def simulate(forward, backward, link, kind="1f1b", gradient_link=None):
     while ready:  # every source has ended when a node is taken
         node = ready.pop()
         start = max((end[source] + delay for source, delay in before[node]), default=0.0)
-        end[node] = start + duration[node[0]][node[1]][node[2]]
+        end[node] = start + duration[node[0]][node[2]][node[1]]
         for target in after[node]:
             waiting[target] -= 1
             if waiting[target] == 0:
                 ready.append(target)
     if len(end) != len(before):
         raise ValueError("the schedule deadlocks")
-    busy = [sum(forward[s]) + sum(backward[s]) for s in range(stages)]
-    return {"makespan": max(end.values(), default=0.0), "busy": busy}
+    busy = [sum(forward[m][s] + backward[m][s] for m in range(micro_batches)) for s in range(stages)]
+    return max(end.values(), default=0.0), busy
 
 
 if __name__ == "__main__":
     case = json.load(sys.stdin)
-    print(json.dumps(simulate(case["forward"], case["backward"], case["link"], case.get("kind", "1f1b"),
-                              case.get("gradient_link"))))
+    makespan, busy = simulate(case["forward"], case["backward"], case.get("link"), case.get("kind", "1f1b"),
+                              case.get("gradient_link"))
+    print(json.dumps({"makespan": makespan, "busy": busy}))
