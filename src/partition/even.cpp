@@ -6,17 +6,6 @@
 
 namespace omnibal::partition {
 
-std::vector<StageRange> stage_ranges(const Cuts& cuts, std::int32_t num_layers) {
-  std::vector<StageRange> ranges;
-  std::int32_t begin = 0;
-  for (const LayerIndex cut : cuts) {
-    ranges.push_back({begin, cut.value()});
-    begin = cut.value();
-  }
-  ranges.push_back({begin, num_layers});
-  return ranges;
-}
-
 Result<Cuts> partition_even_layers(std::int32_t num_layers, std::int32_t num_stages) {
   OMNIBAL_RETURN_IF_ERROR(check_stages(num_layers, num_stages));
   Cuts cuts;

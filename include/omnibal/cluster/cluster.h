@@ -3,6 +3,10 @@
 // ClusterSpec: the devices that a plan is for.
 //
 //   OMNIBAL_ASSIGN(const ClusterSpec cluster, load_cluster("a100-80g"));
+//   OMNIBAL_RETURN_IF_ERROR(check_sizes({.tp = 2, .pp = 4, .dp = 8}, 64, cluster));
+//   cluster.usable_bytes();   // 80.7e9
+//
+// Not the topology of a machine room: two links, inside a node and between nodes.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +27,7 @@ struct ClusterSpec {
   std::int64_t device_memory_bytes = 0;
   double memory_reserve = 0.06;  // fraction kept free for the allocator and the framework
   double peak_flops = 0;         // per second, bf16
-  double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods.md: fitted once)
+  double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods/cost.md: fitted once)
   double memory_bytes_per_s = 0;
   std::int64_t devices_per_node = 8;
   Link inner;  // between devices of a node
@@ -33,7 +37,9 @@ struct ClusterSpec {
   std::int64_t usable_bytes() const;
 };
 
-/// A preset (a100-80g, h100-80g, h200) or the path of a TOML file (docs/formats.md).
+/// A preset (a100-80g, h100-80g, h200; in any case) or the path of a TOML file
+/// (docs/formats/cluster.md). Errors: kUnknownPreset (with the nearest name), kFileNotFound,
+/// kMalformedToml, kMissingKey, kUnknownKey, kWrongType, kOutOfRange, kConflictingKeys.
 Result<ClusterSpec> load_cluster(const std::string& name_or_path);
 std::vector<std::string> cluster_presets();
 
@@ -45,8 +51,8 @@ struct ParallelSizes {
   std::int64_t gpus() const { return tp * pp * dp; }
 };
 
-/// kSizesDoNotDivide, naming the nearest sizes that do, unless tp * pp * dp == gpus and tp fits in
-/// a node.
+/// kSizesDoNotDivide, naming the nearest sizes that do, unless tp * pp * dp == gpus and every
+/// tensor-parallel group lies inside one node.
 Status check_sizes(const ParallelSizes& sizes, std::int64_t gpus, const ClusterSpec& cluster);
 
 }  // namespace omnibal::cluster

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Profile: what each layer costs on one device, as linear functions of a micro-batch's load.
-// Analytic (analytic.h) or measured; the file profile.json of docs/formats.md.
+// Analytic (analytic.h) or measured; the file profile.json of docs/formats/profile.md.
 //
 //   OMNIBAL_ASSIGN(const Profile profile, read_profile("profile.json"));
 //   const std::vector<LayerCost> costs = evaluate(profile, {9, 4096, 4.0e6});
+//   costs[0].forward_s;
+//
+// Not for stages: room metrics sums layers up.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "omnibal/base/result.h"
@@ -35,14 +40,18 @@ struct LinearCost {
     return constant + per_vision_unit * load.vision_units + per_token * load.tokens +
            per_token_pair * load.token_pairs;
   }
+  /// 0 at every load.
+  bool is_zero() const;
   LinearCost& operator+=(const LinearCost& other);
+  friend bool operator==(const LinearCost&, const LinearCost&) = default;
 };
+LinearCost operator*(double factor, const LinearCost& cost);
 
 struct LayerProfile {
   std::string name;
   std::optional<model::LayerKind> kind;
   bool trainable = true;
-  double parameters = 0;
+  double parameters = 0;  // of the whole layer, not of a device's shard
   LinearCost forward_s, input_grad_s, weight_grad_s, recompute_s;
   LinearCost activation_bytes, recomputed_bytes, static_bytes, boundary_bytes;
 };
@@ -50,12 +59,14 @@ struct LayerProfile {
 struct Profile {
   std::string source = "manual";  // "manual", "analytic", "measured"
   Load load;                      // the reference load at which tables are shown
+  /// Where it comes from, for people: "model", "cluster", "tp", ... in this order in the file.
+  std::vector<std::pair<std::string, std::string>> provenance;
   std::vector<LayerProfile> layers;
 };
 
-/// One layer at one load, with the rules for frozen layers applied (docs/formats.md): nothing
-/// trainable before it: no input gradient, and if itself frozen too: no backward at all, 0 kept
-/// bytes, never recomputed; frozen: no weight gradient. Bytes are rounded to whole numbers.
+/// One layer at one load, with the rules for frozen layers applied (docs/formats/profile.md):
+/// nothing trainable before it: no input gradient, and if itself frozen too: no backward at all, 0
+/// kept bytes, never recomputed; frozen: no weight gradient. Bytes are rounded to whole numbers.
 struct LayerCost {
   double forward_s = 0;
   double input_grad_s = 0;
@@ -70,6 +81,7 @@ struct LayerCost {
   double backward_s() const { return input_grad_s + weight_grad_s; }
 };
 
+/// O(layers).
 std::vector<LayerCost> evaluate(const Profile& profile, const Load& load);
 
 /// The same rules applied to the coefficients themselves: what a simulation over many loads sums
@@ -82,8 +94,15 @@ std::vector<LayerTimes> layer_times(const Profile& profile);
 /// Forward seconds of all layers as one function of the load: the "predicted time" of a pack.
 LinearCost total_forward(const Profile& profile);
 
-/// Errors name the layer and key (P10: missing layer, zero, NaN, negative time).
+/// Checks everything (the rules of docs/formats/profile.md); errors name file, layer and key.
+/// kMissingLayer: a gap in numbered names. kOutOfRange: no layers, a negative or not finite cost, a
+/// forward time of zero. kDuplicateName, kUnknownKey, kMissingKey, kWrongType, and those of
+/// read_json and check_format.
 Result<Profile> read_profile(const std::string& path);
+/// The same of a text already in memory; `origin` is named in errors.
+Result<Profile> parse_profile(std::string_view text, const std::string& origin);
+
+/// Written atomically; read_profile gives back every bit of it. Error: kWriteFailed.
 Status write_profile(const Profile& profile, const std::string& path);
 
 }  // namespace omnibal::cost

@@ -4,7 +4,11 @@
 // layers that a pipeline cut may separate (ViT blocks with the patch embedding folded into the
 // first, projector, token embedding, LLM blocks, head).
 //
-//   OMNIBAL_ASSIGN(const ModelSpec model, load_model("internvl-chat-1.5-26b"));
+//   OMNIBAL_ASSIGN(ModelSpec model, load_model("internvl-chat-1.5-26b"));
+//   OMNIBAL_RETURN_IF_ERROR(freeze(model, "vision"));
+//   model.layers[44].name;   // "vision.44"
+//
+// Not weights, and not costs: room cost turns shapes into FLOPs and bytes.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +31,44 @@ enum class LayerKind {
 
 /// "vision_block" and so on, as in profile files.
 std::string_view to_string(LayerKind kind);
+/// Error: kOutOfRange, naming the accepted words.
 Result<LayerKind> parse_layer_kind(std::string_view text);
 
 struct Layer {
   std::string name;  // "vision.0", "llm.47"
   LayerKind kind = LayerKind::kLlmBlock;
   bool trainable = true;
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0;  // of the whole layer, not a tensor-parallel shard
 };
 
+/// A vision unit is a square tile for towers with a fixed input size, one patch for
+/// native-resolution towers (`native_resolution`), whose images have any number of patches.
 struct VisionTower {
   std::string name;
   std::int64_t num_layers = 0;
   std::int64_t width = 0;
   std::int64_t num_heads = 0;
   std::int64_t mlp_width = 0;
-  std::int64_t patch_size = 14;
-  std::int64_t image_size = 448;
-  std::int64_t tokens_per_unit = 1025;  // with the class token where there is one
-  bool gated_mlp = false;               // three matrices instead of two
+  std::int64_t patch_size = 14;          // pixels
+  std::int64_t patch_inputs = 588;       // numbers the embedding reads for a patch: 3 * 14 * 14
+  std::int64_t image_size = 448;         // pixels a side of a tile; 0: native resolution
+  std::int64_t patches_per_unit = 1024;  // 1 at native resolution
+  std::int64_t tokens_per_unit = 1025;   // with the class token where there is one
+  std::int64_t attended_tokens = 1025;   // by a token: its tile, or a reference image's patches
+  std::int64_t window_tokens = 0;        // of a windowed block; 0: no windows
+  std::vector<std::int64_t> full_blocks = {};  // with windows: the blocks that attend everything
+  bool class_token = true;
+  bool position_embedding = true;  // learnt; false: rotary
+  bool patch_bias = true;
+  bool pre_norm = false;   // a norm between embedding and first block (CLIP)
+  bool gated_mlp = false;  // three matrices instead of two
   bool qkv_bias = true;
-  bool qk_norm = false;
+  bool qk_norm = false;  // over the whole width
   bool layer_scale = false;
   bool norm_bias = true;  // LayerNorm; false: RMSNorm
   bool trainable = true;
+
+  bool native_resolution() const { return image_size == 0; }
 };
 
 struct LanguageModel {
@@ -64,15 +82,22 @@ struct LanguageModel {
   std::int64_t vocabulary = 0;
   bool tied_embedding = false;
   bool qkv_bias = false;
+  bool out_bias = false;  // of attention's output projection
+  bool mlp_bias = false;
+  bool qk_norm = false;  // over one head's width
   bool trainable = true;
 };
 
+/// Two linear layers from the (shuffled or merged) vision tokens to LLM tokens.
 struct Projector {
-  std::int64_t input_width = 0;  // after pixel shuffle
+  std::int64_t input_width = 0;  // after pixel shuffle or patch merging
   std::int64_t hidden_width = 0;
   std::int64_t output_width = 0;
-  std::int64_t tokens_per_unit = 256;  // LLM tokens of a vision unit
+  double tokens_per_unit =
+      256;  // LLM tokens of a vision unit; 1/4 if a unit is one of four patches
   bool input_norm = true;
+  std::int64_t norm_parameters = 0;
+  bool bias = true;
   bool trainable = true;
 };
 
@@ -83,13 +108,15 @@ struct ModelSpec {
   LanguageModel language;
   std::vector<Layer> layers;
 
+  /// Of all layers; a tied embedding counts once.
   std::int64_t parameters() const;
 };
 
-/// A preset ("internvl-chat-1.5-26b"), a pair "VISION+LLM" of known parts in lower case
-/// ("internvit-6b+internlm2-20b"), or the path of a Hugging Face config.json (or of its
-/// directory). Errors: kUnknownPreset (with the nearest names), kFileNotFound,
-/// kUnsupportedModel, ...
+/// A preset ("internvl-chat-1.5-26b"), a pair "VISION+LLM" of known parts
+/// ("internvit-6b+internlm2-20b"), both in any case, or the path of a Hugging Face config.json (or
+/// of its directory). Errors: kUnknownPreset (with the nearest name), kFileNotFound,
+/// kUnsupportedModel (naming the accepted model types), kMissingKey, kWrongType, kOutOfRange,
+/// kConflictingKeys.
 Result<ModelSpec> load_model(const std::string& name_or_path);
 
 /// Freezes "vision", "llm" or "projector". Error: kInvalidArgument.

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The costs of a layer in profile.json: one table for reading and writing.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "omnibal/cost/profile.h"
+
+namespace omnibal::cost {
+
+inline constexpr std::string_view kProfileFormat = "omnibal.profile";
+inline constexpr std::int64_t kProfileVersion = 1;
+
+struct CostKey {
+  std::string_view name;
+  LinearCost LayerProfile::*member;
+  /// What an absent value equals; null: nothing (bytes) or an error (forward_s).
+  LinearCost LayerProfile::*fallback = nullptr;
+  bool required = false;
+};
+
+inline constexpr std::array kCostKeys = {
+    CostKey{"forward_s", &LayerProfile::forward_s, nullptr, true},
+    CostKey{"input_grad_s", &LayerProfile::input_grad_s, &LayerProfile::forward_s},
+    CostKey{"weight_grad_s", &LayerProfile::weight_grad_s, &LayerProfile::forward_s},
+    CostKey{"recompute_s", &LayerProfile::recompute_s, &LayerProfile::forward_s},
+    CostKey{"activation_bytes", &LayerProfile::activation_bytes},
+    CostKey{"recomputed_bytes", &LayerProfile::recomputed_bytes, &LayerProfile::activation_bytes},
+    CostKey{"static_bytes", &LayerProfile::static_bytes},
+    CostKey{"boundary_bytes", &LayerProfile::boundary_bytes},
+};
+
+struct TermKey {
+  std::string_view name;
+  double LinearCost::*member;
+};
+
+inline constexpr std::array kTermKeys = {
+    TermKey{"constant", &LinearCost::constant},
+    TermKey{"per_vision_unit", &LinearCost::per_vision_unit},
+    TermKey{"per_token", &LinearCost::per_token},
+    TermKey{"per_token_pair", &LinearCost::per_token_pair},
+};
+
+}  // namespace omnibal::cost
