@@ -26,7 +26,8 @@ Status check_divides(std::string_view what, std::int64_t width, std::int64_t tp)
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("tp {} does not divide the width of {}", tp, what))
       .with_value(tp)
-      .with_limit(width);
+      .with_limit(width)
+      .with_hint("choose a tp that divides it");
 }
 
 Status check_options(const ModelSpec& model, const AnalyticOptions& options) {
