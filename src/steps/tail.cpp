@@ -29,15 +29,15 @@ std::string_view to_string(Tail tail) {
     case Tail::kDrop:
       return "drop";
     case Tail::kRepeat:
-      break;
+      return "repeat";
   }
-  return "repeat";
+  return "";
 }
 
 Result<Tail> parse_tail(std::string_view name) {
-  for (const Tail tail : {Tail::kZeroWeight, Tail::kDrop, Tail::kRepeat}) {
-    if (name == to_string(tail)) return tail;
-  }
+  if (name == "zero-weight") return Tail::kZeroWeight;
+  if (name == "drop") return Tail::kDrop;
+  if (name == "repeat") return Tail::kRepeat;
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("unknown tail policy \"{}\"; there are zero-weight, drop, repeat", name))
       .at_key("tail");

@@ -7,6 +7,8 @@
 //   OMNIBAL_RETURN_IF_ERROR(validate(s));
 //   to_text(s.ranks[2]);    // "2F0 2F1 2B0 2F2 2B1 ..."
 //   const Schedule with_transfers = lower(s);
+//
+// Not for times: those stand in simulate::PipelineTimes.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +22,13 @@
 
 namespace omnibal::schedule {
 
-enum class ScheduleKind { kGPipe, kOneFOneB };
+enum class ScheduleKind {
+  kGPipe,    // all forwards, then all backwards, both in the order of the micro-batches
+  kOneFOneB  // PipeDream-Flush: stage s of p runs p - 1 - s forwards ahead, then alternates
+};
 
 std::string_view to_string(ScheduleKind kind);  // "gpipe", "1f1b"
+/// Error: kInvalidArgument, naming the kinds there are.
 Result<ScheduleKind> parse_schedule_kind(std::string_view text);
 
 enum class ActionKind : std::uint8_t {
@@ -34,6 +40,10 @@ enum class ActionKind : std::uint8_t {
   kSendGradient,       // SB: to stage - 1
   kReceiveGradient     // RB: from stage + 1
 };
+inline constexpr int kNumActionKinds = 7;
+
+/// F, B and W occupy the rank; the others move a tensor.
+constexpr bool is_compute(ActionKind kind) { return kind <= ActionKind::kWeightGrad; }
 
 struct Action {
   ActionKind kind = ActionKind::kForward;
@@ -51,26 +61,43 @@ struct Schedule {
   std::vector<std::vector<Action>> ranks;  // actions of each rank in order
 };
 
-/// Compute actions only. Error: kInvalidArgument (no stages, no micro-batches).
+/// Compute actions only; stage s on rank s. O(stages x micro-batches). Error: kInvalidArgument (no
+/// stages, no micro-batches, more than 2^30 actions).
 Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
                                std::int32_t num_micro_batches);
 
-/// Adds sends and receives between stages on different ranks: receives before the action that
-/// needs them, sends after the one that produces.
+/// Adds sends and receives between stages on different ranks: a receive directly before the action
+/// that needs it, a send directly after the one that produces. Sends do not wait for the receiver.
 Schedule lower(const Schedule& compute);
 
-/// Every micro-batch once forward and once backward on every stage, in a feasible order; sends
-/// and receives match; executing the lists cannot deadlock. Error: kInternal with the first
-/// violation. O(actions).
+/// Every micro-batch once forward and once backward (and, if there is any W, once W) on every
+/// stage, on the stage's rank; with transfers, each exactly once on both sides; executing the lists
+/// (sends do not wait, receives do) comes to an end. Error: kInternal with the first violation.
+/// O(actions).
 Status validate(const Schedule& schedule);
+
+/// An order of all actions in which each stands behind whatever it waits for: ranks take turns, a
+/// rank runs until it has to wait. Positions are (rank, index into its list). Fewer entries than
+/// actions: the rest waits for ever. Needs indices in range. O(actions).
+struct ActionPosition {
+  std::int32_t rank = 0;
+  std::int32_t index = 0;
+};
+std::vector<ActionPosition> execution_order(const Schedule& schedule);
 
 /// Most micro-batches that stage `stage` holds between forward and backward, by replaying the
 /// list.
 std::int64_t in_flight(const Schedule& schedule, StageIndex stage);
+/// in_flight of every stage.
+std::vector<std::int64_t> in_flight(const Schedule& schedule);
 
 /// "2F0": stage 2, forward, micro-batch 0.
 std::string to_text(const Action& action);
+/// Separated by single spaces.
 std::string to_text(std::span<const Action> actions);
+/// Error: kInvalidArgument, naming the text.
 Result<Action> parse_action(std::string_view text);
+/// Actions separated by blanks.
+Result<std::vector<Action>> parse_actions(std::string_view text);
 
 }  // namespace omnibal::schedule

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Model and memory balance of one profile at its reference load: cuts by any method, recomputation
+// for them, judged by simulation. What `omnibal partition` answers.
+//
+//   OMNIBAL_ASSIGN(const ModelBalance balance, balance_model(profile, {.num_stages = 8}));
+//   balance.best.cuts;
+//   balance.best.makespan_s;
+//
+// Not for a whole epoch with its own load in every micro-batch: planner.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "omnibal/base/result.h"
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/codec/json.h"
+#include "omnibal/cost/profile.h"
+#include "omnibal/metrics/stages.h"
+#include "omnibal/partition/partition.h"
+#include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/schedule.h"
+
+namespace omnibal::plan {
+
+enum class PartitionMethod {
+  kBmp,
+  kMinMax,         // of forward time
+  kLeastVariance,  // of forward time
+  kAnchor,         // on forward time
+  kEvenLayers,
+  kEvenParameters,  // exact min-max of parameters
+  kVisionFirst
+};
+std::vector<std::string> partition_methods();  // "bmp", "min-max", ...
+/// Error: kInvalidArgument, naming the methods there are.
+Result<PartitionMethod> parse_partition_method(std::string_view text);
+
+enum class RecomputeMethod { kNone, kFull, kBar };
+std::vector<std::string> recompute_methods();  // "none", "full", "bar"
+Result<RecomputeMethod> parse_recompute_method(std::string_view text);
+
+struct ModelBalanceRequest {
+  std::int32_t num_stages = 1;
+  std::int32_t num_micro_batches = 1;
+  schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  PartitionMethod method = PartitionMethod::kBmp;
+  RecomputeMethod recompute = RecomputeMethod::kNone;
+  std::optional<std::int64_t> memory_bytes;  // absent: no limit
+  std::vector<cluster::Link> links;          // one a boundary; empty: links cost nothing
+  partition::BmpOptions bmp;
+};
+
+struct JudgedPartition {
+  partition::Cuts cuts;
+  recompute::RecomputeMask recompute;
+  double makespan_s = 0;
+};
+
+struct ModelBalance {
+  JudgedPartition best;
+  std::vector<JudgedPartition> alternatives;  // other simulated candidates, best first
+  std::vector<metrics::StageSummary> stages;  // of the best
+  metrics::PartitionMetrics metrics;
+};
+
+/// BMP's candidates are judged with the recomputation that they get; those that do not fit the
+/// memory limit are left out. Errors: kTooManyStages; kMemoryInfeasible (nothing fits: stage and
+/// missing bytes of the best candidate); kMissingKey (even-parameters without parameters); those of
+/// the methods.
+Result<ModelBalance> balance_model(const cost::Profile& profile,
+                                   const ModelBalanceRequest& request);
+
+/// The keys of `partition` (docs/formats.md) except method and solve_seconds.
+codec::Json to_json(const ModelBalance& balance);
+
+/// Indices of the layers that recompute, ascending, as files have them; and back (error:
+/// kOutOfRange).
+std::vector<std::int64_t> recomputed_layers(const recompute::RecomputeMask& mask);
+Result<recompute::RecomputeMask> recompute_mask(std::span<const std::int64_t> layers,
+                                                std::size_t num_layers);
+
+}  // namespace omnibal::plan

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/simulate/stage_times.h"
+
+#include <cassert>
+
+namespace omnibal::simulate {
+namespace {
+
+/// Whether any of the first `count` layers trains: only then a gradient flows back to them.
+bool trains_before(const cost::Profile& profile, std::int32_t count) {
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (profile.layers[static_cast<std::size_t>(i)].trainable) return true;
+  }
+  return false;
+}
+
+/// Seconds of `bytes` over `link`; nothing to send takes no time.
+double transfer_s(const cluster::Link& link, double bytes) {
+  return bytes > 0 ? link.latency_s + bytes / link.bytes_per_s : 0.0;
+}
+
+void resize(PipelineTimes& times, std::size_t num_stages, std::size_t num_micro_batches) {
+  times.num_stages = static_cast<std::int32_t>(num_stages);
+  times.num_micro_batches = static_cast<std::int32_t>(num_micro_batches);
+  for (std::vector<double>* field : {&times.forward_s, &times.backward_s, &times.recompute_s,
+                                     &times.activation_s, &times.gradient_s}) {
+    field->resize(num_stages * num_micro_batches);
+  }
+}
+
+}  // namespace
+
+std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
+                                   const recompute::RecomputeMask& recompute) {
+  const std::vector<cost::LayerTimes> layers = cost::layer_times(profile);
+  const auto num_layers = static_cast<std::int32_t>(layers.size());
+  std::vector<StageCost> stages;
+  for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
+    StageCost& stage = stages.emplace_back();
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end);
+         ++i) {
+      stage.forward_s += layers[i].forward_s;
+      stage.backward_s += layers[i].backward_s;
+      if (!recompute.empty() && recompute[i]) stage.recompute_s += layers[i].recompute_s;
+    }
+    if (range.end == num_layers) continue;
+    stage.boundary_bytes = profile.layers[static_cast<std::size_t>(range.end) - 1].boundary_bytes;
+    if (trains_before(profile, range.end)) stage.gradient_bytes = stage.boundary_bytes;
+  }
+  return stages;
+}
+
+std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
+                                          const cluster::ParallelSizes& sizes,
+                                          std::int64_t dp_rank) {
+  const auto node_of = [&](std::int64_t stage) {
+    return ((stage * sizes.dp + dp_rank) * sizes.tp) / cluster.devices_per_node;
+  };
+  std::vector<cluster::Link> links;
+  for (std::int64_t stage = 0; stage + 1 < sizes.pp; ++stage) {
+    const bool inside = node_of(stage) == node_of(stage + 1);
+    cluster::Link link = inside ? cluster.inner : cluster.outer;
+    link.bytes_per_s *= static_cast<double>(sizes.tp);
+    links.push_back(link);
+  }
+  return links;
+}
+
+void fill_pipeline_times(std::span<const StageCost> stages, std::span<const cluster::Link> links,
+                         std::span<const cost::Load> loads, PipelineTimes& out) {
+  assert(links.empty() || links.size() + 1 == stages.size());
+  resize(out, stages.size(), loads.size());
+  std::size_t cell = 0;
+  for (const cost::Load& load : loads) {
+    for (std::size_t s = 0; s < stages.size(); ++s, ++cell) {
+      const StageCost& stage = stages[s];
+      out.forward_s[cell] = stage.forward_s.at(load);
+      out.backward_s[cell] = stage.backward_s.at(load);
+      out.recompute_s[cell] = stage.recompute_s.at(load);
+      const bool sends = s < links.size();
+      out.activation_s[cell] = sends ? transfer_s(links[s], stage.boundary_bytes.at(load)) : 0.0;
+      out.gradient_s[cell] = sends ? transfer_s(links[s], stage.gradient_bytes.at(load)) : 0.0;
+    }
+  }
+}
+
+PipelineTimes pipeline_times(std::span<const StageCost> stages,
+                             std::span<const cluster::Link> links,
+                             std::span<const cost::Load> loads) {
+  PipelineTimes times;
+  fill_pipeline_times(stages, links, loads, times);
+  return times;
+}
+
+}  // namespace omnibal::simulate

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "omnibal/simulate/pipeline.h"
+#include "simulate/uniform_times.h"
+
+namespace omnibal::simulate {
+namespace {
+
+using schedule::make_schedule;
+using schedule::Schedule;
+using schedule::ScheduleKind;
+
+Schedule random_schedule(PhiloxRng& rng) {
+  const ScheduleKind kind = rng.below(2) == 0 ? ScheduleKind::kGPipe : ScheduleKind::kOneFOneB;
+  return *make_schedule(kind, static_cast<std::int32_t>(1 + rng.below(6)),
+                        static_cast<std::int32_t>(1 + rng.below(9)));
+}
+
+/// Longest path by relaxing every dependency until nothing moves: no order, no compiled schedule.
+double makespan_by_relaxation(const Schedule& schedule, const PipelineTimes& times) {
+  std::vector<double> forward(times.forward_s.size(), 0.0);
+  std::vector<double> backward(times.forward_s.size(), 0.0);
+  double latest = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& actions : schedule.ranks) {
+      double clock = 0;
+      for (const schedule::Action& action : actions) {
+        const std::int32_t s = action.stage.value();
+        const std::size_t cell = times.index(action.micro_batch.value(), s);
+        const bool is_forward = action.kind == schedule::ActionKind::kForward;
+        double start = clock;
+        if (is_forward && s > 0) {
+          start = std::max(start, forward[cell - 1] + times.activation_s[cell - 1]);
+        }
+        if (!is_forward && s + 1 < times.num_stages) {
+          start = std::max(start, backward[cell + 1] + times.gradient_s[cell]);
+        }
+        const double seconds =
+            is_forward ? times.forward_s[cell] : times.recompute_s[cell] + times.backward_s[cell];
+        clock = start + seconds;
+        double& end = is_forward ? forward[cell] : backward[cell];
+        moved = moved || clock != end;
+        end = clock;
+        latest = std::max(latest, clock);
+      }
+    }
+  }
+  return latest;
+}
+
+TEST(SimulateProperty, EqualsAnIndependentLongestPath) {
+  PhiloxRng rng(31, RngStream::kTest);
+  for (int i = 0; i < 300; ++i) {
+    const Schedule s = random_schedule(rng);
+    const PipelineTimes times = random_times(rng, s.num_stages, s.num_micro_batches);
+    EXPECT_DOUBLE_EQ(makespan(s, times), makespan_by_relaxation(s, times));
+    EXPECT_EQ(simulate(s, times).makespan_s, makespan(s, times));
+  }
+}
+
+TEST(SimulateProperty, IntervalsFollowTheListsAndNeverOverlap) {
+  PhiloxRng rng(32, RngStream::kTest);
+  for (int i = 0; i < 100; ++i) {
+    const Schedule s = random_schedule(rng);
+    const Timeline timeline = simulate(s, random_times(rng, s.num_stages, s.num_micro_batches));
+    for (std::size_t rank = 0; rank < s.ranks.size(); ++rank) {
+      ASSERT_EQ(timeline.ranks[rank].size(), s.ranks[rank].size());
+      double before = 0;
+      for (std::size_t k = 0; k < s.ranks[rank].size(); ++k) {
+        const Interval& interval = timeline.ranks[rank][k];
+        EXPECT_EQ(interval.action, s.ranks[rank][k]);
+        EXPECT_GE(interval.start_s, before);
+        EXPECT_GE(interval.end_s, interval.start_s);
+        before = interval.end_s;
+      }
+    }
+  }
+}
+
+TEST(SimulateProperty, TheBreakdownSumsToMakespanTimesDevices) {
+  PhiloxRng rng(33, RngStream::kTest);
+  for (int i = 0; i < 300; ++i) {
+    const Schedule s = random_schedule(rng);
+    std::vector<PipelineTimes> pipelines;
+    const std::uint32_t dp = 1 + rng.below(4);
+    for (std::uint32_t r = 0; r < dp; ++r) {
+      pipelines.push_back(random_times(rng, s.num_stages, s.num_micro_batches));
+    }
+    const StepSimulation step = *simulate_step(s, pipelines);
+    const Breakdown& b = step.breakdown;
+    const double device_seconds = step.makespan_s * static_cast<double>(step.ranks.size());
+    const double sum = b.useful_s + b.recompute_s + b.stage_imbalance_s + b.rank_imbalance_s +
+                       b.bubble_s + b.communication_s;
+    EXPECT_NEAR(sum, device_seconds, 1e-9 * device_seconds);
+    for (const double part :
+         {b.stage_imbalance_s, b.rank_imbalance_s, b.bubble_s, b.communication_s}) {
+      EXPECT_GE(part, 0);
+    }
+    double idle = 0;
+    double slowest = 0;
+    for (const RankUse& rank : step.ranks) idle += rank.idle_s;
+    for (const PipelineTimes& times : pipelines) slowest = std::max(slowest, makespan(s, times));
+    EXPECT_EQ(step.makespan_s, slowest);
+    EXPECT_NEAR(step.bubble_fraction, idle / device_seconds, 1e-12);
+    EXPECT_NEAR(idle, device_seconds - b.useful_s - b.recompute_s, 1e-9 * device_seconds);
+  }
+}
+
+}  // namespace
+}  // namespace omnibal::simulate
