@@ -25,7 +25,7 @@ class PlanDirectory : public testing::Test {
     ASSERT_TRUE(written.ok()) << to_text(written.error());
   }
 
-  codec::ScratchDirectory scratch_;
+  ScratchDirectory scratch_;
   std::string directory_ = scratch_.path() + "/plan";
   corpus::Corpus corpus_;
   Plan plan_;

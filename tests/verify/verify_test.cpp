@@ -59,7 +59,7 @@ class VerifyPlan : public testing::Test {
     ASSERT_TRUE(codec::write_npy<T>(directory_ + "/" + name, shape, values).ok());
   }
 
-  codec::ScratchDirectory scratch_;
+  ScratchDirectory scratch_;
   std::string directory_ = scratch_.path() + "/plan";
 };
 
