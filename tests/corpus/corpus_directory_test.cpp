@@ -46,12 +46,6 @@ class CorpusDirectory : public testing::Test {
     ASSERT_TRUE(codec::write_npy<T>(column(name), shape, view).ok());
   }
 
-  void change_header(const std::function<void(Json&)>& change) const {
-    Json header = *codec::read_json(directory_ + "/corpus.json");
-    change(header);
-    ASSERT_TRUE(codec::write_json(directory_ + "/corpus.json", header).ok());
-  }
-
   std::string column(std::string_view name) const {
     return directory_ + "/" + std::string(name) + ".npy";
   }
@@ -133,12 +127,13 @@ TEST_F(CorpusDirectory, EveryFlippedByteOfDataIsNoticed) {
   }
 }
 
-TEST_F(CorpusDirectory, EveryCutOfAFileIsNoticed) {
+TEST_F(CorpusDirectory, ACutOffFileIsNoticed) {
   for (const char* file : {"corpus.json", "vision.npy", "row.npy"}) {
     const std::string name = "corpus/" + std::string(file);
     const std::string whole = content_of(scratch_ / name);
     // The last byte of corpus.json is a line break, which may be absent.
-    for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
+    const std::size_t step = whole.size() / 80;
+    for (std::size_t length = 0; length + 1 < whole.size(); length += step) {
       scratch_.write(name, whole.substr(0, length));
       ASSERT_NE(error_of_reading().code, ErrorCode::kInternal) << file << " " << length;
     }
@@ -187,11 +182,12 @@ TEST_F(CorpusDirectory, CountsThatDisagreeAreRefused) {
 }
 
 TEST_F(CorpusDirectory, TheHeaderIsChecked) {
+  const Json whole = *codec::read_json(directory_ + "/corpus.json");
   const auto code_after = [&](const std::function<void(Json&)>& change) {
-    change_header(change);
-    const ErrorCode code = error_of_reading().code;
-    EXPECT_TRUE(write_corpus(small_corpus(), directory_).ok());
-    return error_code_info(code).name;
+    Json changed = whole;
+    change(changed);
+    scratch_.write("corpus/corpus.json", changed.dump());
+    return error_code_info(error_of_reading().code).name;
   };
   EXPECT_EQ(code_after([](Json& h) { h["format"] = "omnibal.plan"; }), "unknown_format");
   EXPECT_EQ(code_after([](Json& h) { h["version"] = 2; }), "unsupported_version");
