@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,11 +77,5 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
 
 /// The keys of `partition` (docs/formats.md) except method and solve_seconds.
 codec::Json to_json(const ModelBalance& balance);
-
-/// Indices of the layers that recompute, ascending, as files have them; and back (error:
-/// kOutOfRange).
-std::vector<std::int64_t> recomputed_layers(const recompute::RecomputeMask& mask);
-Result<recompute::RecomputeMask> recompute_mask(std::span<const std::int64_t> layers,
-                                                std::size_t num_layers);
 
 }  // namespace omnibal::plan
