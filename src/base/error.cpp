@@ -26,6 +26,7 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kMalformedNpy, "malformed_npy", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnknownFormat, "unknown_format", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnsupportedVersion, "unsupported_version", kBadInput},
+    ErrorCodeInfo{ErrorCode::kChecksumMismatch, "checksum_mismatch", kBadInput},
     ErrorCodeInfo{ErrorCode::kMissingKey, "missing_key", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnknownKey, "unknown_key", kBadInput},
     ErrorCodeInfo{ErrorCode::kDuplicateKey, "duplicate_key", kBadInput},

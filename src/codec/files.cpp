@@ -10,31 +10,57 @@
 #include "codec/file_descriptor.h"
 
 namespace omnibal::codec {
-namespace {
 
-Result<std::string> read_to_end(int fd, std::size_t expected_bytes, const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   constexpr std::size_t kLeastRoom = std::size_t{1} << 16;
+  OMNIBAL_ASSIGN(ByteStream stream, ByteStream::open(path));
   std::string content;
   std::size_t used = 0;
-  content.resize(expected_bytes + 1);  // one more, so that the end is met without growing
+  // One byte more than expected, so that the end is met without growing.
+  content.resize(static_cast<std::size_t>(stream.size()) + 1);
   while (true) {
-    if (content.size() - used == 0) content.resize(content.size() * 2 + kLeastRoom);
-    const ssize_t got = ::read(fd, content.data() + used, content.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(ErrorCode::kFileUnreadable, "cannot read", path);
-    if (got == 0) break;
-    used += static_cast<std::size_t>(got);
+    OMNIBAL_ASSIGN(const std::size_t got, stream.read(std::span(content).subspan(used)));
+    used += got;
+    if (used < content.size()) break;
+    content.resize(content.size() * 2 + kLeastRoom);
   }
   content.resize(used);
   return content;
 }
 
-}  // namespace
+ByteStream::ByteStream(int fd, std::int64_t size, std::string path)
+    : fd_(fd), size_(size), path_(std::move(path)) {}
 
-Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_to_end(STDIN_FILENO, 0, "standard input");
-  OMNIBAL_ASSIGN(const OpenFile file, open_regular(path));
-  return read_to_end(file.fd.get(), file.size, path);
+Result<ByteStream> ByteStream::open(const std::string& path) {
+  if (path == "-") return ByteStream(STDIN_FILENO, 0, "standard input");
+  OMNIBAL_ASSIGN(OpenFile file, open_regular(path));
+  return ByteStream(file.fd.release(), static_cast<std::int64_t>(file.size), path);
+}
+
+ByteStream::ByteStream(ByteStream&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+
+ByteStream& ByteStream::operator=(ByteStream&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+ByteStream::~ByteStream() {
+  if (fd_ > STDIN_FILENO) ::close(fd_);
+}
+
+Result<std::size_t> ByteStream::read(std::span<char> into) {
+  std::size_t used = 0;
+  while (used < into.size()) {
+    const ssize_t got = ::read(fd_, into.data() + used, into.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(ErrorCode::kFileUnreadable, "cannot read", path_);
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  return used;
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path, std::size_t padding) {

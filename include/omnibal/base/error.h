@@ -34,6 +34,7 @@ enum class ErrorCode {
   kMalformedNpy,
   kUnknownFormat,
   kUnsupportedVersion,
+  kChecksumMismatch,
   kMissingKey,
   kUnknownKey,
   kDuplicateKey,

@@ -23,6 +23,28 @@ namespace omnibal::codec {
 /// Errors: kFileNotFound, kFileUnreadable.
 Result<std::string> read_file(const std::string& path);
 
+/// A regular file or standard input, read piece by piece with memory of the caller's choice.
+/// Move-only.
+class ByteStream {
+ public:
+  /// Errors: kFileNotFound, kFileUnreadable.
+  static Result<ByteStream> open(const std::string& path);
+  ByteStream(ByteStream&& other) noexcept;
+  ByteStream& operator=(ByteStream&& other) noexcept;
+  ~ByteStream();
+
+  /// Fills `into` as far as there is content: fewer bytes only at the end. Error: kFileUnreadable.
+  Result<std::size_t> read(std::span<char> into);
+  /// Bytes of the file; 0 where it is not known.
+  std::int64_t size() const { return size_; }
+
+ private:
+  ByteStream(int fd, std::int64_t size, std::string path);
+  int fd_ = -1;
+  std::int64_t size_ = 0;
+  std::string path_;
+};
+
 /// A read-only mapping of a regular file; unmapped on destruction. Move-only.
 class MappedFile {
  public:

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,17 @@ struct Finding {
   std::string example;  // the first: "lengths.json row 3: 5 tiles need 1280 tokens, has 300"
 };
 
+/// A file that was read: a length list, a wrapper or each of the lists it names, a corpus
+/// directory.
+struct InputFile {
+  std::string path;  // as the user typed it, or as the wrapper led to it
+  std::string hash;  // XXH128 of its bytes, as `xxhsum -H2` prints it; of a directory: content_hash
+};
+
 struct LoadedCorpus {
   Corpus corpus;
   std::vector<Finding> findings;  // worst first
+  std::vector<InputFile> inputs;  // in the order of reading
 };
 
 /// One INPUT of the command line.
@@ -70,7 +79,7 @@ struct Input {
   std::string name;  // of the source; empty: after the file
 };
 
-/// "name=path" or "path".
+/// "name=path" or "path". A name holds no slash: "./a=b.json" is a path.
 Input parse_input(const std::string& text);
 
 struct ReadOptions {
@@ -80,12 +89,23 @@ struct ReadOptions {
 
 /// Reads any of: a corpus directory, a length list (JSON array or JSON Lines of
 /// {"vit_num", "token_num", "image_flags" or "image_flag"}), a wrapper
-/// {"name": {"token_lengths": path}} with paths relative to the wrapper. Errors name file, row and
-/// key. O(samples).
+/// {"name": {"token_lengths": path, "repeat": 2}} with paths relative to the wrapper, a Megatron
+/// .idx file (tokens only). Which of them a file is, its content tells. O(samples) time; beside the
+/// corpus itself (20 bytes a sample) a few MiB, however long a line is.
+/// Errors name file, row and key: kFileNotFound, kFileUnreadable, kEmptyInput, kMalformedJson,
+/// kMalformedNpy, kUnknownFormat, kMissingKey, kDuplicateKey, kDuplicateName, kConflictingKeys,
+/// kWrongType, kOutOfRange, kChecksumMismatch, kLintFailed.
 Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOptions& options,
                                  const Progress& progress);
 
-/// Writes the corpus directory (docs/formats.md) atomically. `provenance` is stored as it is.
+/// Writes the corpus directory (docs/formats/corpus.md) atomically. `provenance`, an object, is
+/// stored as it is. Errors: kWriteFailed, kWouldOverwrite.
+Status write_corpus(const Corpus& corpus, const std::string& directory,
+                    const nlohmann::ordered_json& provenance);
 Status write_corpus(const Corpus& corpus, const std::string& directory);
+
+/// What two corpora share exactly when all their columns are equal: XXH128 of the bytes of vision,
+/// dummy_vision, tokens, supervised, source and row, one after the other, little-endian.
+std::string content_hash(const Corpus& corpus);
 
 }  // namespace omnibal::corpus

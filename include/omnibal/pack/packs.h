@@ -2,22 +2,28 @@
 //
 // Packs: groups of samples under hard caps; each is one micro-batch element.
 //
-//   const PackLimits limits{.vision_cap = 9, .token_cap = 4096};
-//   OMNIBAL_ASSIGN(const Admission admitted, admit(samples, limits, options));
-//   const Packs packs = pack_isf(samples, admitted.accepted, limits.isf(), seed);
+//   const PackLimits limits = PackLimits::with_paper_floors(9, 4096);
+//   OMNIBAL_ASSIGN(const Admission admitted, admit(samples, limits, {}));
+//   const Packs packs = pack_isf(samples, admitted.accepted, limits, seed);
 //
 // Every sample is placed exactly once or rejected with a reason: placed + rejected = given.
+// Not for the order in which packs run: that is room steps.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "omnibal/base/result.h"
 #include "omnibal/metrics/loads.h"
+#include "omnibal/metrics/occupancy.h"
 
 namespace omnibal::pack {
+
+/// Largest cap accepted: far above any context length, small enough for tables indexed by length.
+inline constexpr std::int64_t kLargestCap = std::int64_t{1} << 24;
 
 /// The paper's Q_v, Q_t (caps), Q'_v, Q'_t (floors) and T (rounds).
 struct PackLimits {
@@ -26,11 +32,27 @@ struct PackLimits {
   std::int64_t vision_floor = 0;
   std::int64_t token_floor = 0;
   std::int64_t rounds = 50;
-  std::int64_t max_samples = 0;  // in a pack; 0: no limit
+  std::int64_t max_samples = 0;     // in a pack; 0: no limit
+  std::int64_t token_multiple = 1;  // a pack is padded up to a multiple of it, inside the cap
 
   /// Caps with the paper's floors: vision_cap, max(0, token_cap - 128).
   static PackLimits with_paper_floors(std::int64_t vision_cap, std::int64_t token_cap);
+
+  /// Tokens that samples may use: the cap less what rounding up would push over it.
+  std::int64_t usable_tokens() const { return token_cap / token_multiple * token_multiple; }
+
+  /// What no pack may pass.
+  metrics::PackCaps caps() const { return {vision_cap, usable_tokens(), max_samples}; }
 };
+
+/// kInvalidArgument unless caps are in [1, kLargestCap], floors not negative, rounds at least 1,
+/// and the cap holds one token multiple. A floor above its cap is legal: it turns that filter off.
+Status check_limits(const PackLimits& limits);
+
+/// What a pack's length must be a multiple of: lcm(2 cp, cp tp, 8) with context or sequence
+/// parallelism (each rank takes two chunks of equal length, cut again by tp, 8 for tensor cores);
+/// 1 without.
+std::int64_t token_multiple(std::int64_t cp, std::int64_t tp);
 
 struct Packs {
   std::vector<std::int64_t> offsets{0};  // [packs + 1]
@@ -40,11 +62,13 @@ struct Packs {
   metrics::GroupView view() const { return {offsets, samples}; }
 };
 
-enum class OverLong { kReject, kError, kTruncate };
+/// What happens to a sample that no pack can hold. Truncation is no choice here: a length list
+/// says neither where media end nor which tokens are supervised, so no cut could be called safe.
+enum class OverLong { kReject, kError };
 
 struct AdmissionOptions {
   OverLong over_long = OverLong::kReject;
-  bool allow_empty = false;  // samples of 0 tokens are packed (then max_samples should be set)
+  bool allow_empty = false;  // samples of 0 tokens are packed; limits.max_samples must be set
 };
 
 struct Rejection {
@@ -60,7 +84,8 @@ struct Admission {
   std::vector<Rejection> rejected;
 };
 
-/// Errors: kNothingUsable ("0 of 3 usable"), kTokenCapExceeded / kVisionCapExceeded under kError.
+/// O(samples). Errors: as check_limits; kNothingUsable ("0 of 3 samples are usable");
+/// kTokenCapExceeded, kVisionCapExceeded under kError, with the corpus index as row.
 Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
                         const AdmissionOptions& options);
 

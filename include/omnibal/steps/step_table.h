@@ -2,13 +2,20 @@
 //
 // StepTable: which pack each data-parallel rank runs in each micro-batch of each step. Every rank
 // has the same count by construction.
+//
+//   OMNIBAL_ASSIGN(const StepTable table, form_steps(loads, {.dp = 8, .micro_batches = 32}));
+//   table.at(step, micro_batch, rank);      // a pack id, or kZeroWeightPack
+//
+// Not for what is inside a pack: packs do not change with dp.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "omnibal/base/result.h"
+#include "omnibal/metrics/balance.h"
 #include "omnibal/metrics/loads.h"
 
 namespace omnibal::steps {
@@ -27,10 +34,16 @@ struct StepTable {
   std::int64_t at(std::int64_t step, std::int64_t micro_batch, std::int64_t rank) const {
     return pack_ids[static_cast<std::size_t>((step * micro_batches + micro_batch) * dp + rank)];
   }
+  /// Rows of packs that the ranks run at the same time.
+  metrics::RankGrid grid() const { return {pack_ids, dp}; }
 };
 
-/// What fills the last step when the packs do not.
+/// What fills the last step when the packs do not: packs of no weight at its end, nothing (the
+/// packs that do not fill a step are left out), or packs that run again.
 enum class Tail { kZeroWeight, kDrop, kRepeat };
+
+/// "zero-weight", "drop", "repeat". Error: kInvalidArgument.
+Result<Tail> parse_tail(std::string_view name);
 
 struct StepOptions {
   std::int64_t dp = 8;
@@ -41,11 +54,23 @@ struct StepOptions {
   std::uint32_t epoch = 0;
 };
 
+/// Largest dp * micro_batches accepted.
+inline constexpr std::int64_t kLargestStep = std::int64_t{1} << 24;
+
+/// kInvalidArgument: a size below 1, a window below 0, more than kLargestStep packs a step.
+Status check_step_options(const StepOptions& options);
+
 /// Groups of `dp` packs alike in vision units, tokens and attention, formed inside shuffled
-/// windows, dealt to the steps in random order. O(packs log window). Error: kInvalidArgument.
+/// windows, dealt to the steps in random order. O(packs log packs). Errors: as
+/// check_step_options; kNothingUsable (no pack, or Tail::kDrop with less than one step).
 Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const StepOptions& options);
 
-/// Packs in random order dealt to the ranks: what the paper does with ISF packs.
+/// Packs in random order dealt to the ranks: what the paper does with ISF packs. Same errors.
 Result<StepTable> deal_randomly(std::int64_t num_packs, const StepOptions& options);
+
+/// Rows of dp packs as a method has dealt them; packs that are in no row follow in order of id.
+/// Same errors.
+Result<StepTable> steps_from_grid(std::span<const std::int64_t> grid, std::int64_t num_packs,
+                                  const StepOptions& options);
 
 }  // namespace omnibal::steps

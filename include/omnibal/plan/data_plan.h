@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DataPlan: the data part of a plan: packs, their loads, and the steps that run them. `omnibal
+// pack` is this alone; `omnibal plan` adds the model part.
+//
+//   OMNIBAL_ASSIGN(const DataPlan data, make_data_plan(corpus, options, forward, progress));
+//   const Json keys = to_json(data, options);
+//
+// Not for comparing methods: that is `omnibal compare`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "omnibal/base/progress.h"
+#include "omnibal/base/result.h"
+#include "omnibal/codec/json.h"
+#include "omnibal/corpus/corpus.h"
+#include "omnibal/cost/profile.h"
+#include "omnibal/pack/method.h"
+#include "omnibal/pack/packs.h"
+#include "omnibal/steps/step_summary.h"
+#include "omnibal/steps/step_table.h"
+
+namespace omnibal::plan {
+
+struct DataPlanOptions {
+  pack::Method method = pack::Method::kIsf;
+  pack::PackLimits limits;
+  pack::AdmissionOptions admission;
+  std::int64_t micro_batch = 4;  // samples, of the baselines that pad
+  std::uint64_t seed = 0;
+  std::optional<steps::StepOptions> steps;  // absent: packs alone
+};
+
+struct DataPlan {
+  pack::Admission admission;
+  pack::Grouping grouping;
+  std::vector<metrics::PackLoad> loads;  // as computed: padded where the method pads
+  std::optional<steps::StepTable> steps;
+  std::optional<steps::StepSummary> step_summary;
+};
+
+/// `forward` predicts a pack's time for the steps' summary. Errors: those of admit, form_steps.
+Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                                const cost::LinearCost& forward, const Progress& progress);
+
+/// The keys of `pack` (docs/formats.md) except pack_seconds, all computed by room metrics.
+codec::Json to_json(const DataPlan& data, const corpus::Corpus& corpus,
+                    const DataPlanOptions& options);
+
+/// Columns of a corpus as packers take them.
+metrics::SampleColumns columns(const corpus::Corpus& corpus);
+
+}  // namespace omnibal::plan

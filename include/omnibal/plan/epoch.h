@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every step of an epoch simulated with the real load of every pack.
+//
+//   const StepPipeline pipeline{compiled, stage_costs(profile, cuts, recompute), links};
+//   const std::vector<double> seconds = step_seconds(pipeline, steps, loads, threads);
+//
+// Not for a look into one step: fill_step_times and simulate/pipeline.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/metrics/loads.h"
+#include "omnibal/simulate/pipeline.h"
+#include "omnibal/simulate/stage_times.h"
+#include "omnibal/steps/step_table.h"
+
+namespace omnibal::plan {
+
+/// What runs the micro-batches of one data-parallel rank.
+struct StepPipeline {
+  simulate::CompiledSchedule schedule;
+  std::vector<simulate::StageCost> stages;
+  std::vector<std::vector<cluster::Link>> links;  // [dp][pp - 1]; empty: transfers take no time
+};
+
+/// The links of every data-parallel rank.
+std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
+                                                       const cluster::ParallelSizes& sizes);
+
+/// Times of the micro-batches of `rank` in `step`, made anew in `times`. A zero-weight pack takes
+/// no time. `loads` by pack id.
+void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,
+                     std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
+                     simulate::PipelineTimes& times);
+
+/// Seconds of each step: the slowest data-parallel rank's makespan. The same for any number of
+/// threads. O(simulated actions).
+std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::StepTable& steps,
+                                 std::span<const metrics::PackLoad> loads, int threads);
+
+}  // namespace omnibal::plan

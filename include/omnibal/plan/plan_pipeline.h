@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipeline that a plan directory describes, ready to be simulated: what `simulate DIR` and
+// `verify` make from plan.json and profile.json.
+//
+//   OMNIBAL_ASSIGN(const PlanPipeline pipeline, read_pipeline(plan));
+//   step_seconds(pipeline.steps, *plan.steps(), plan.pack_loads(), threads);
+//
+// Not for choosing anything: planner.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "omnibal/base/result.h"
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/partition/partition.h"
+#include "omnibal/plan/epoch.h"
+#include "omnibal/plan/plan_directory.h"
+#include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/schedule.h"
+
+namespace omnibal::plan {
+
+struct PlanPipeline {
+  cluster::ParallelSizes sizes;
+  cluster::ClusterSpec cluster;  // name, nodes and links only
+  schedule::Schedule schedule;
+  partition::Cuts cuts;
+  recompute::RecomputeMask recompute;
+  StepPipeline steps;
+};
+
+/// Errors: kInvalidPlan, kMissingKey, kWrongType, kOutOfRange: a key of the model part is absent or
+/// wrong, or the plan has none.
+Result<PlanPipeline> read_pipeline(const PlanReader& plan);
+
+}  // namespace omnibal::plan

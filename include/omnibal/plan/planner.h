@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The planner: from a corpus, a model and a cluster to packs, steps, stages, recomputation, a
+// prediction, and the ablation that explains it.
+//
+//   OMNIBAL_ASSIGN(const Plan plan, make_plan(corpus, model, cluster, request, progress));
+//   plan.prediction.gpu_days;
+//   plan.ablation[0];            // "baseline"
+//
+// Not for writing it: plan_directory.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "omnibal/base/progress.h"
+#include "omnibal/base/result.h"
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/codec/json.h"
+#include "omnibal/corpus/corpus.h"
+#include "omnibal/cost/analytic.h"
+#include "omnibal/cost/profile.h"
+#include "omnibal/metrics/stages.h"
+#include "omnibal/model/model.h"
+#include "omnibal/partition/partition.h"
+#include "omnibal/plan/data_plan.h"
+#include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/schedule.h"
+
+namespace omnibal::plan {
+
+struct PlanRequest {
+  cluster::ParallelSizes sizes;
+  std::int64_t global_batch = 1024;  // samples a step
+  std::int64_t micro_batch = 4;      // samples that a pack stands for
+  schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  std::optional<std::int64_t> memory_bytes;  // of a device; absent: the cluster's, less its reserve
+  std::optional<cost::Profile> profile;      // absent: analytic
+  cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
+  bool free_links = false;  // the prediction without communication
+  DataPlanOptions data;     // `steps` is filled in by make_plan
+  int threads = 0;
+};
+
+struct Prediction {
+  double step_s = 0;            // mean over the epoch
+  double gpu_days = 0;          // of one epoch
+  double hours = 0;             // of one epoch
+  std::int64_t peak_bytes = 0;  // of the fullest stage, at the caps
+  double samples_per_s = 0;
+  double tokens_per_s_per_gpu = 0;
+  double mfu = 0;  // model FLOPs over peak FLOPs
+};
+
+struct AblationRow {
+  std::string name;
+  double step_s = 0;
+  double gpu_days = 0;
+  double speedup = 0;  // against the first row
+};
+
+struct Plan {
+  std::string model_name;
+  cluster::ClusterSpec cluster;
+  DataPlan data;
+  DataPlanOptions data_options;  // as used: sizes and seed filled in
+  cluster::ParallelSizes sizes;
+  std::int64_t micro_batches = 0;
+  schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  cost::Profile profile;
+  partition::Cuts cuts;
+  recompute::RecomputeMask recompute;
+  std::vector<metrics::StageSummary> stages;  // at the caps
+  std::int64_t memory_bytes = 0;
+  bool free_links = false;
+  Prediction prediction;
+  double bound_gpu_days = 0;  // all work at the achieved rate, nobody idle
+  std::vector<AblationRow> ablation;
+};
+
+/// micro-batches a rank and step: global_batch / (dp x micro_batch). Error: kSizesDoNotDivide with
+/// the nearest global batch that divides.
+Result<std::int64_t> micro_batches_of(const PlanRequest& request);
+
+/// Errors: kSizesDoNotDivide, kNothingUsable, kTooManyStages, kMemoryInfeasible.
+/// O(samples x rounds + simulated actions).
+Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
+                       const cluster::ClusterSpec& cluster, const PlanRequest& request,
+                       const Progress& progress);
+
+/// The keys of `plan` (docs/formats.md), those of `pack` included.
+codec::Json to_json(const Plan& plan, const corpus::Corpus& corpus);
+
+}  // namespace omnibal::plan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One reader for each form in which lengths arrive. All add one or more sources to `loading`.
+// Private to the room; corpus.h describes the forms.
+#pragma once
+
+#include <string>
+
+#include "corpus/loading.h"
+#include "corpus/row_reader.h"
+
+namespace omnibal::corpus {
+
+/// A length list, as JSON list or JSON Lines, or a wrapper.
+Status read_json_lengths(Loading& loading, const Input& input, RowReader reader);
+
+/// A length list that a wrapper names: another wrapper is refused. `source` with name, path, weight
+/// and repeat.
+Status read_listed_lengths(Loading& loading, Source source);
+
+/// A wrapper whose whole text is `text`. The lists are looked up relative to `path`.
+Status read_wrapper(Loading& loading, const std::string& path, std::string_view text);
+
+/// A Megatron index of token lengths.
+Status read_megatron_index(Loading& loading, const Input& input);
+bool is_megatron_index(std::string_view first_bytes);
+
+/// A directory with corpus.json. With one source, `input.name` renames it.
+Status read_corpus_directory(Loading& loading, const Input& input);
+
+/// The name of a source that was given none: the file's without folder and extension.
+std::string source_name(const Input& input);
+
+}  // namespace omnibal::corpus

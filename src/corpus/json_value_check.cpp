@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corpus/json_value_check.h"
+
+namespace omnibal::corpus {
+namespace {
+
+using simdjson::error_code;
+namespace ondemand = simdjson::ondemand;
+
+std::size_t count_digits(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  return end == std::string_view::npos ? text.size() : end;
+}
+
+error_code check_object(ondemand::value value) {
+  ondemand::object object;
+  if (const error_code problem = value.get_object().get(object)) return problem;
+  for (auto entry : object) {
+    ondemand::field field;
+    if (const error_code problem = std::move(entry).get(field)) return problem;
+    if (const error_code problem = field.unescaped_key().error()) return problem;
+    if (const error_code problem = check_value(field.value())) return problem;
+  }
+  return simdjson::SUCCESS;
+}
+
+error_code check_array(ondemand::value value) {
+  ondemand::array array;
+  if (const error_code problem = value.get_array().get(array)) return problem;
+  for (auto entry : array) {
+    ondemand::value element;
+    if (const error_code problem = std::move(entry).get(element)) return problem;
+    if (const error_code problem = check_value(element)) return problem;
+  }
+  return simdjson::SUCCESS;
+}
+
+error_code check_null(ondemand::value value) {
+  bool is_null = false;
+  if (const error_code problem = value.is_null().get(is_null)) return problem;
+  return is_null ? simdjson::SUCCESS : simdjson::N_ATOM_ERROR;
+}
+
+}  // namespace
+
+std::string_view trim_token(std::string_view token) {
+  const std::size_t last = token.find_last_not_of(" \t\r\n");
+  return token.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+bool is_json_number(std::string_view token) {
+  if (token.starts_with('-')) token.remove_prefix(1);
+  const std::size_t whole = count_digits(token);
+  if (whole == 0 || (whole > 1 && token[0] == '0')) return false;
+  token.remove_prefix(whole);
+  if (token.starts_with('.')) {
+    const std::size_t fraction = count_digits(token.substr(1));
+    if (fraction == 0) return false;
+    token.remove_prefix(1 + fraction);
+  }
+  if (token.empty()) return true;
+  if (token[0] != 'e' && token[0] != 'E') return false;
+  token.remove_prefix(1);
+  if (token.starts_with('-') || token.starts_with('+')) token.remove_prefix(1);
+  return !token.empty() && count_digits(token) == token.size();
+}
+
+error_code check_value(ondemand::value value) {
+  ondemand::json_type type{};
+  if (const error_code problem = value.type().get(type)) return problem;
+  switch (type) {
+    case ondemand::json_type::object:
+      return check_object(value);
+    case ondemand::json_type::array:
+      return check_array(value);
+    case ondemand::json_type::string:
+      return value.get_string().error();
+    case ondemand::json_type::boolean:
+      return value.get_bool().error();
+    case ondemand::json_type::null:
+      return check_null(value);
+    case ondemand::json_type::number:
+      return is_json_number(trim_token(value.raw_json_token())) ? simdjson::SUCCESS
+                                                                : simdjson::NUMBER_ERROR;
+  }
+  return simdjson::TAPE_ERROR;
+}
+
+}  // namespace omnibal::corpus

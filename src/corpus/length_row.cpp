@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "corpus/length_row.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corpus/json_value_check.h"
+#include "corpus/row_reader.h"
+
+namespace omnibal::corpus {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+static_assert(RowReader::kPadding >= simdjson::SIMDJSON_PADDING);
+
+enum Key : std::size_t { kVitNum, kTokenNum, kImageFlags, kImageFlag, kNumKeys };
+constexpr std::array<std::string_view, kNumKeys> kKeyNames = {"vit_num", "token_num", "image_flags",
+                                                              "image_flag"};
+
+using Found = std::array<std::optional<std::int64_t>, kNumKeys>;
+
+Error row_error(ErrorCode code, std::int64_t row, std::string_view key, std::string_view text) {
+  return Error(code, fmt::format("sample {}: {}", row, text)).at_row(row).at_key(std::string(key));
+}
+
+Error malformed(std::int64_t row, simdjson::error_code problem) {
+  return row_error(ErrorCode::kMalformedJson, row, "",
+                   fmt::format("malformed JSON ({})", simdjson::error_message(problem)));
+}
+
+const char* kind_of(ondemand::json_type type) {
+  switch (type) {
+    case ondemand::json_type::object:
+      return "an object";
+    case ondemand::json_type::array:
+      return "a list";
+    case ondemand::json_type::string:
+      return "a text";
+    case ondemand::json_type::boolean:
+      return "true or false";
+    case ondemand::json_type::null:
+      return "null";
+    case ondemand::json_type::number:
+      break;
+  }
+  return "a number with a fraction or exponent";
+}
+
+Error wrong_type(std::int64_t row, std::string_view key, ondemand::json_type type,
+                 std::string_view token) {
+  constexpr std::size_t kShown = 40;
+  return row_error(ErrorCode::kWrongType, row, key,
+                   fmt::format("{} is {}, a whole number is needed", key, kind_of(type)))
+      .with_value(std::string(token.substr(0, kShown)));
+}
+
+Error out_of_range(std::int64_t row, std::string_view key, std::string_view token, bool negative) {
+  const std::int64_t limit = negative ? 0 : kMaxLength;
+  return row_error(ErrorCode::kOutOfRange, row, key,
+                   fmt::format("{} is {}, at {} {} is allowed", key, token,
+                               negative ? "least" : "most", limit))
+      .with_value(std::string(token))
+      .with_limit(limit);
+}
+
+/// The whole number in 0..kMaxLength that `value` must be.
+Result<std::int64_t> length_of(ondemand::value value, std::int64_t row, std::string_view key) {
+  ondemand::json_type type{};
+  if (const auto problem = value.type().get(type)) return malformed(row, problem);
+  const std::string_view token = trim_token(value.raw_json_token());
+  if (type != ondemand::json_type::number) {
+    if (const auto problem = check_value(value)) return malformed(row, problem);
+    return wrong_type(row, key, type, token);
+  }
+  if (!is_json_number(token)) return malformed(row, simdjson::NUMBER_ERROR);
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(token.data(), token.data() + token.size(), number);
+  if (end != token.data() + token.size()) return wrong_type(row, key, type, token);
+  if (problem == std::errc() && number >= 0 && number <= kMaxLength) return number;
+  Error error = out_of_range(row, key, token, token.starts_with('-'));
+  if (problem == std::errc()) error.value = number;
+  return error;
+}
+
+Result<LengthRow> assemble(const Found& found, std::int64_t row) {
+  for (const Key key : {kVitNum, kTokenNum}) {
+    if (!found[key]) {
+      return row_error(ErrorCode::kMissingKey, row, kKeyNames[key],
+                       fmt::format("{} missing", kKeyNames[key]));
+    }
+  }
+  const auto& flags = found[kImageFlags] ? found[kImageFlags] : found[kImageFlag];
+  if (!flags) {
+    return row_error(ErrorCode::kMissingKey, row, "image_flags", "image_flags missing");
+  }
+  if (found[kImageFlag] && *found[kImageFlag] != *flags) {
+    return row_error(
+               ErrorCode::kConflictingKeys, row, "image_flag",
+               fmt::format("image_flags is {} and image_flag is {}", *flags, *found[kImageFlag]))
+        .with_value(*found[kImageFlag])
+        .with_limit(*flags)
+        .with_hint("keep one of the two keys");
+  }
+  return LengthRow{*found[kVitNum], *found[kTokenNum], *flags};
+}
+
+/// A key that stands twice; empty if none does. O(n log n): a row may have any number of keys.
+std::string_view first_duplicate(std::vector<std::string_view>& keys) {
+  std::sort(keys.begin(), keys.end());
+  const auto found = std::adjacent_find(keys.begin(), keys.end());
+  return found == keys.end() ? std::string_view() : *found;
+}
+
+}  // namespace
+
+struct LengthRowParser::State {
+  ondemand::parser parser;
+  std::vector<std::string_view> keys;
+};
+
+LengthRowParser::LengthRowParser() : state_(std::make_unique<State>()) {}
+LengthRowParser::LengthRowParser(LengthRowParser&&) noexcept = default;
+LengthRowParser::~LengthRowParser() = default;
+
+bool is_length_key(std::string_view key) {
+  return std::find(kKeyNames.begin(), kKeyNames.end(), key) != kKeyNames.end();
+}
+
+Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row) {
+  if (!text.starts_with('{')) {
+    return row_error(ErrorCode::kWrongType, row, "", "an object is needed")
+        .with_value(std::string(text.substr(0, 40)));
+  }
+  ondemand::document document;
+  const simdjson::padded_string_view padded(text, text.size() + RowReader::kPadding);
+  if (const auto problem = state_->parser.iterate(padded).get(document)) {
+    return malformed(row, problem);
+  }
+  ondemand::object object;
+  if (const auto problem = document.get_object().get(object)) return malformed(row, problem);
+  state_->keys.clear();
+  Found found;
+  for (auto entry : object) {
+    ondemand::field field;
+    if (const auto problem = std::move(entry).get(field)) return malformed(row, problem);
+    std::string_view key;
+    if (const auto problem = field.unescaped_key().get(key)) return malformed(row, problem);
+    state_->keys.push_back(key);
+    const auto known = std::find(kKeyNames.begin(), kKeyNames.end(), key);
+    if (known == kKeyNames.end()) {
+      if (const auto problem = check_value(field.value())) return malformed(row, problem);
+      continue;
+    }
+    OMNIBAL_ASSIGN(found[static_cast<std::size_t>(known - kKeyNames.begin())],
+                   length_of(field.value(), row, key));
+  }
+  const std::string_view duplicate = first_duplicate(state_->keys);
+  if (!duplicate.empty()) {
+    return row_error(ErrorCode::kDuplicateKey, row, duplicate,
+                     fmt::format("the key \"{}\" stands twice", duplicate));
+  }
+  return assemble(found, row);
+}
+
+}  // namespace omnibal::corpus

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading: the corpus while its inputs are read one after the other, and the few ways in which the
+// readers of the several forms add to it. Private to the room.
+//
+//   OMNIBAL_RETURN_IF_ERROR(begin_source(loading, {.name = "a", .path = "a.json"}));
+//   add_sample(loading, {.vision = 5, .dummy_vision = 0, .tokens = 1341});   // row 0, 1, ...
+//   OMNIBAL_RETURN_IF_ERROR(end_source(loading));
+#pragma once
+
+#include <cstdint>
+
+#include "corpus/lint.h"
+#include "omnibal/corpus/corpus.h"
+
+namespace omnibal::corpus {
+
+struct Loading {
+  Corpus corpus;
+  std::vector<InputFile> inputs;
+  LintLog lint;
+  bool unit_is_known = false;  // an input has fixed corpus.unit
+  bool add_dummy = false;
+  Progress progress;
+  std::int64_t source_begin = 0;  // first sample of the source being read
+};
+
+struct SampleLengths {
+  std::uint32_t vision = 0;
+  std::uint16_t dummy_vision = 0;
+  std::uint32_t tokens = 0;
+};
+
+/// Tokens with a loss as far as lengths tell: all that are no image tokens.
+std::uint32_t estimate_supervised(const VisionUnit& unit, const SampleLengths& sample);
+
+/// kConflictingKeys if an earlier input counts in other vision units.
+Status use_unit(Loading& loading, const VisionUnit& unit, const std::string& file);
+
+/// kDuplicateName if there is a source of this name, kOutOfRange beyond 65,536 of them.
+Status begin_source(Loading& loading, Source source);
+void add_sample(Loading& loading, SampleLengths sample);
+/// Counts the samples and repeats them as the source says. kOutOfRange beyond 2^31 - 1 samples.
+Status end_source(Loading& loading);
+
+/// Adds a whole corpus behind what is there.
+Status add_corpus(Loading& loading, Corpus&& corpus, const std::string& file);
+
+}  // namespace omnibal::corpus

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "corpus/input_forms.h"
+
+namespace omnibal::corpus {
+namespace {
+
+Status read_input(Loading& loading, const Input& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(input.path, ignored)) {
+    return read_corpus_directory(loading, input);
+  }
+  OMNIBAL_ASSIGN(RowReader reader, RowReader::open(input.path, loading.progress));
+  if (is_megatron_index(reader.first_bytes())) return read_megatron_index(loading, input);
+  return read_json_lengths(loading, input, std::move(reader));
+}
+
+Status check_inputs(const std::vector<Input>& inputs) {
+  if (inputs.empty()) return Error(ErrorCode::kInvalidArgument, "no input is given");
+  const auto is_stdin = [](const Input& input) { return input.path == "-"; };
+  if (std::count_if(inputs.begin(), inputs.end(), is_stdin) > 1) {
+    return Error(ErrorCode::kInvalidArgument, "standard input can be read only once")
+        .with_value("-");
+  }
+  return {};
+}
+
+Error lint_failed(const std::vector<Finding>& findings) {
+  const std::int64_t count =
+      std::accumulate(findings.begin(), findings.end(), std::int64_t{0},
+                      [](std::int64_t sum, const Finding& finding) { return sum + finding.count; });
+  return Error(ErrorCode::kLintFailed,
+               fmt::format("{} findings of {} kinds, first {}: {}", count, findings.size(),
+                           findings[0].kind, findings[0].example))
+      .with_value(count)
+      .with_limit(std::int64_t{0})
+      .with_hint("`omnibal stats` lists them all; without --strict they are warnings");
+}
+
+}  // namespace
+
+Input parse_input(const std::string& text) {
+  const std::size_t mark = text.find('=');
+  const bool named = mark != std::string::npos && mark > 0 && text.find('/') > mark;
+  if (!named) return {.path = text, .name = ""};
+  return {.path = text.substr(mark + 1), .name = text.substr(0, mark)};
+}
+
+Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOptions& options,
+                                 const Progress& progress) {
+  OMNIBAL_RETURN_IF_ERROR(check_inputs(inputs));
+  Loading loading;
+  loading.add_dummy = options.add_dummy;
+  loading.progress = progress;
+  for (const Input& input : inputs) OMNIBAL_RETURN_IF_ERROR(read_input(loading, input));
+  lint_columns(loading.corpus, loading.lint);
+  std::vector<Finding> findings = loading.lint.worst_first();
+  if (options.strict && !findings.empty()) return lint_failed(findings);
+  return LoadedCorpus{std::move(loading.corpus), std::move(findings), std::move(loading.inputs)};
+}
+
+}  // namespace omnibal::corpus

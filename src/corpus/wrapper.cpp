@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// {"name": {"token_lengths": "path", "repeat": 2}}: several length lists in one file. Other keys of
+// a dataset (root, annotation, ...) are the business of those who read the samples.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "corpus/input_forms.h"
+#include "omnibal/codec/json.h"
+
+namespace omnibal::corpus {
+namespace {
+
+using codec::Json;
+using codec::JsonFields;
+
+constexpr std::int64_t kMaxRepeat = INT32_MAX;
+
+/// A name that stands twice in the wrapper itself is a dataset given twice.
+Error name_twice_as_such(Error error) {
+  const bool top_level = std::holds_alternative<std::monostate>(error.value);
+  if (error.code != ErrorCode::kDuplicateKey || !top_level) return error;
+  error.code = ErrorCode::kDuplicateName;
+  error.message = fmt::format("duplicate name \"{}\"", error.where.key);
+  error.hint = "every dataset of a wrapper needs a name of its own";
+  return error;
+}
+
+Result<double> repeat_of(const JsonFields& fields) {
+  OMNIBAL_ASSIGN(const std::int64_t repeat, fields.integer_or("repeat", 1, 1, kMaxRepeat));
+  OMNIBAL_ASSIGN(const std::int64_t same, fields.integer_or("repeat_time", repeat, 1, kMaxRepeat));
+  if (fields.has("repeat") && same != repeat) {
+    return Error(ErrorCode::kConflictingKeys,
+                 fmt::format("repeat is {} and repeat_time is {}", repeat, same))
+        .with_value(same)
+        .with_limit(repeat)
+        .with_hint("keep one of the two keys");
+  }
+  return static_cast<double>(same);
+}
+
+Result<Source> source_of(const std::string& name, const Json& dataset, const std::string& wrapper) {
+  const JsonFields fields(dataset, wrapper, name);
+  OMNIBAL_ASSIGN(const std::string listed, fields.text("token_lengths"));
+  Result<double> repeat = repeat_of(fields);
+  if (!repeat.ok()) {
+    Error error = std::move(repeat).error();
+    if (error.where.file.empty()) {
+      error = std::move(error).in_file(wrapper).at_key(name + ".repeat_time");
+    }
+    return error;
+  }
+  OMNIBAL_ASSIGN(const double weight,
+                 fields.number_or("weight", 1, std::numeric_limits<double>::min(),
+                                  std::numeric_limits<double>::max()));
+  const std::filesystem::path folder = std::filesystem::path(wrapper).parent_path();
+  return Source{.name = name,
+                .path = (folder / listed).string(),
+                .hash = "",
+                .weight = weight,
+                .repeat = *repeat};
+}
+
+}  // namespace
+
+Status read_wrapper(Loading& loading, const std::string& path, std::string_view text) {
+  const std::string file = path == "-" ? "standard input" : path;
+  Result<Json> parsed = codec::parse_json(text, file);
+  if (!parsed.ok()) return name_twice_as_such(std::move(parsed).error());
+  if (parsed->empty()) {
+    return Error(ErrorCode::kEmptyInput, "the object names no dataset").in_file(file);
+  }
+  if (parsed->contains("format")) {
+    return Error(ErrorCode::kUnknownFormat, "this is neither a length list nor a wrapper")
+        .in_file(file)
+        .with_value((*parsed)["format"].dump())
+        .with_hint("of a corpus, give the directory");
+  }
+  for (const auto& [name, dataset] : parsed->get_ref<const Json::object_t&>()) {
+    OMNIBAL_ASSIGN(Source source, source_of(name, dataset, path == "-" ? "" : path));
+    const std::string listed = source.path;
+    Status read = read_listed_lengths(loading, std::move(source));
+    if (read.ok()) continue;
+    Error error = std::move(read).error();
+    if (error.code == ErrorCode::kFileNotFound) {
+      error.where.key = name + ".token_lengths";
+      error.hint = fmt::format("the path is relative to the folder of {}", file);
+    }
+    return error;
+  }
+  return {};
+}
+
+}  // namespace omnibal::corpus

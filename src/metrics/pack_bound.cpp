@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/metrics/pack_bound.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace omnibal::metrics {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::vector<std::int64_t> histogram(std::span<const std::uint32_t> lengths,
+                                    std::span<const std::uint32_t> members) {
+  std::vector<std::int64_t> counts(1);
+  for (const std::uint32_t i : members) {
+    if (lengths[i] >= counts.size()) counts.resize(std::size_t{lengths[i]} + 1);
+    ++counts[lengths[i]];
+  }
+  return counts;
+}
+
+/// Martello and Toth's L2 = max over k of L(k). With items above half the cap alone in their pack,
+/// the small ones (length in [k, cap / 2]) go beside the medium ones (in (cap / 2, cap - k]) or
+/// into packs of their own; what is above cap - k takes no item of length k or more.
+std::int64_t one_resource_bound(const std::vector<std::int64_t>& counts, std::int64_t cap) {
+  const auto largest = static_cast<std::int64_t>(counts.size()) - 1;
+  const auto count_at = [&](std::int64_t length) {
+    return length <= largest ? counts[static_cast<std::size_t>(length)] : 0;
+  };
+  const std::int64_t half = cap / 2;
+  std::int64_t num_above_half = 0;
+  std::int64_t medium_total = 0;
+  std::int64_t medium_count = 0;
+  for (std::int64_t length = half + 1; length <= largest; ++length) {
+    num_above_half += count_at(length);
+  }
+  // From k = half (no medium item unless the cap is odd) down to 0.
+  for (std::int64_t length = half + 1; length <= cap - half; ++length) {
+    medium_count += count_at(length);
+    medium_total += length * count_at(length);
+  }
+  std::int64_t small_total = 0;
+  std::int64_t bound = num_above_half;
+  for (std::int64_t k = half; k >= 0; --k) {
+    small_total += k * count_at(k);
+    const std::int64_t beside_medium = medium_count * cap - medium_total;
+    const std::int64_t overflow = std::max<std::int64_t>(0, small_total - beside_medium);
+    bound = std::max(bound, num_above_half + ceil_div(overflow, cap));
+    const std::int64_t next = cap - k + 1;
+    medium_count += count_at(next);
+    medium_total += next * count_at(next);
+  }
+  return bound;
+}
+
+}  // namespace
+
+std::int64_t pack_lower_bound(const SampleColumns& samples, std::span<const std::uint32_t> members,
+                              const PackCaps& caps) {
+  if (members.empty()) return 0;
+  std::int64_t bound = 1;
+  if (caps.samples > 0) {
+    bound = std::max(bound, ceil_div(static_cast<std::int64_t>(members.size()), caps.samples));
+  }
+  bound =
+      std::max(bound, one_resource_bound(histogram(samples.vision, members), caps.vision_units));
+  return std::max(bound, one_resource_bound(histogram(samples.tokens, members), caps.tokens));
+}
+
+}  // namespace omnibal::metrics

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "omnibal/pack/packs.h"
+
+namespace omnibal::pack {
+namespace {
+
+Status check_range(std::string_view key, std::int64_t value, std::int64_t min, std::int64_t max) {
+  if (value >= min && value <= max) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} must be between {} and {}", key, min, max))
+      .at_key(std::string(key))
+      .with_value(value)
+      .with_limit(value < min ? min : max);
+}
+
+/// Why no pack can hold the sample, if none can.
+std::optional<Rejection> reason_against(std::uint32_t sample, std::int64_t vision,
+                                        std::int64_t tokens, const metrics::PackCaps& caps,
+                                        bool allow_empty) {
+  if (tokens > caps.tokens) return Rejection{sample, "tokens", tokens, caps.tokens};
+  if (vision > caps.vision_units) return Rejection{sample, "vision", vision, caps.vision_units};
+  if (tokens == 0 && !allow_empty) return Rejection{sample, "zero_tokens", 0, 1};
+  return std::nullopt;
+}
+
+Error over_long_error(const Rejection& rejection) {
+  const bool tokens = rejection.reason == "tokens";
+  return Error(tokens ? ErrorCode::kTokenCapExceeded : ErrorCode::kVisionCapExceeded,
+               tokens ? "a sample has more tokens than a pack may hold"
+                      : "a sample has more vision units than a pack may hold")
+      .at_row(rejection.sample)
+      .at_key(std::string(rejection.reason))
+      .with_value(rejection.value)
+      .with_limit(rejection.limit)
+      .with_hint(fmt::format("raise --{}-cap, or leave such samples out with --over-long reject",
+                             tokens ? "token" : "vision"));
+}
+
+Error nothing_usable(const std::vector<Rejection>& rejected, std::size_t num_samples) {
+  Error error(ErrorCode::kNothingUsable, fmt::format("0 of {} samples are usable", num_samples));
+  if (rejected.empty()) return error;
+  const Rejection& first = rejected.front();
+  return std::move(error)
+      .at_row(first.sample)
+      .at_key(std::string(first.reason))
+      .with_value(first.value)
+      .with_limit(first.limit)
+      .with_hint("the first sample is shown; raise the caps or repair the lengths");
+}
+
+}  // namespace
+
+PackLimits PackLimits::with_paper_floors(std::int64_t vision_cap, std::int64_t token_cap) {
+  constexpr std::int64_t kFloorBelowTokenCap = 128;
+  PackLimits limits;
+  limits.vision_cap = vision_cap;
+  limits.token_cap = token_cap;
+  limits.vision_floor = vision_cap;
+  limits.token_floor = std::max<std::int64_t>(0, token_cap - kFloorBelowTokenCap);
+  return limits;
+}
+
+Status check_limits(const PackLimits& limits) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 62;
+  OMNIBAL_RETURN_IF_ERROR(check_range("vision_cap", limits.vision_cap, 1, kLargestCap));
+  OMNIBAL_RETURN_IF_ERROR(check_range("token_cap", limits.token_cap, 1, kLargestCap));
+  OMNIBAL_RETURN_IF_ERROR(check_range("vision_floor", limits.vision_floor, 0, kAny));
+  OMNIBAL_RETURN_IF_ERROR(check_range("token_floor", limits.token_floor, 0, kAny));
+  OMNIBAL_RETURN_IF_ERROR(check_range("rounds", limits.rounds, 1, kLargestCap));
+  OMNIBAL_RETURN_IF_ERROR(check_range("max_samples", limits.max_samples, 0, kLargestCap));
+  return check_range("token_multiple", limits.token_multiple, 1, limits.token_cap);
+}
+
+std::int64_t token_multiple(std::int64_t cp, std::int64_t tp) {
+  if (cp * tp <= 1) return 1;
+  constexpr std::int64_t kTensorCoreMultiple = 8;
+  return std::lcm(std::lcm(2 * cp, cp * tp), kTensorCoreMultiple);
+}
+
+Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
+                        const AdmissionOptions& options) {
+  OMNIBAL_RETURN_IF_ERROR(check_limits(limits));
+  if (options.allow_empty && limits.max_samples == 0) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "samples of 0 tokens need a limit on the samples of a pack")
+        .at_key("max_samples")
+        .with_value(std::int64_t{0});
+  }
+  const metrics::PackCaps caps = limits.caps();
+  Admission admission;
+  admission.accepted.reserve(samples.tokens.size());
+  for (std::uint32_t i = 0; i < samples.tokens.size(); ++i) {
+    const auto reason =
+        reason_against(i, samples.vision[i], samples.tokens[i], caps, options.allow_empty);
+    if (!reason) {
+      admission.accepted.push_back(i);
+    } else if (options.over_long == OverLong::kError && reason->reason != "zero_tokens") {
+      return over_long_error(*reason);
+    } else {
+      admission.rejected.push_back(*reason);
+    }
+  }
+  if (admission.accepted.empty()) {
+    return nothing_usable(admission.rejected, samples.tokens.size());
+  }
+  return admission;
+}
+
+}  // namespace omnibal::pack

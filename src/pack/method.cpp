@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/pack/method.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+
+#include "omnibal/metrics/balance.h"
+#include "omnibal/pack/isf.h"
+
+namespace omnibal::pack {
+namespace {
+
+constexpr std::array<std::pair<Method, std::string_view>, 5> kNames = {{
+    {Method::kIsf, "isf"},
+    {Method::kRandom, "random"},
+    {Method::kSorted, "sorted"},
+    {Method::kLengthGrouped, "length-grouped"},
+    {Method::kDeviceGroup, "device-group"},
+}};
+
+MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
+                      std::span<const std::uint32_t> accepted, const MicroBatchOptions& options) {
+  switch (method) {
+    case Method::kSorted:
+      return sorted_micro_batches(samples, accepted, options);
+    case Method::kLengthGrouped:
+      return length_grouped_micro_batches(samples, accepted, options);
+    case Method::kDeviceGroup:
+      return device_group_micro_batches(samples, accepted, options);
+    case Method::kRandom:
+    case Method::kIsf:
+      break;
+  }
+  return random_micro_batches(samples, accepted, options);
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  for (const auto& [value, name] : kNames) {
+    if (value == method) return name;
+  }
+  return "";
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : kNames) names.emplace_back(name);
+  return names;
+}
+
+Result<Method> parse_method(std::string_view text) {
+  for (const auto& [value, name] : kNames) {
+    if (name == text) return value;
+  }
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("unknown packing method \"{}\"; there are {}", text,
+                           fmt::join(method_names(), ", ")))
+      .at_key("method");
+}
+
+std::vector<metrics::PackLoad> Grouping::loads(const metrics::SampleColumns& samples) const {
+  return padded ? metrics::padded_loads(packs.view(), samples)
+                : metrics::packed_loads(packs.view(), samples);
+}
+
+double Grouping::pad_ratio(const metrics::SampleColumns& samples,
+                           std::int64_t token_multiple) const {
+  return padded ? metrics::padded_pad_ratio(packs.view(), samples.tokens)
+                : metrics::packed_pad_ratio(metrics::packed_loads(packs.view(), samples),
+                                            token_multiple);
+}
+
+Grouping group_samples(Method method, const metrics::SampleColumns& samples,
+                       std::span<const std::uint32_t> accepted, const GroupingRequest& request,
+                       const Progress& progress) {
+  if (method == Method::kIsf) {
+    return {pack_isf(samples, accepted, request.limits, request.seed, progress), false, {}};
+  }
+  MicroBatchOptions options = request.micro_batches;
+  options.seed = request.seed;
+  MicroBatches result = baseline(method, samples, accepted, options);
+  return {std::move(result.groups), true, std::move(result.grid)};
+}
+
+}  // namespace omnibal::pack

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/plan/epoch.h"
+
+#include <algorithm>
+
+#include "omnibal/base/parallel.h"
+
+namespace omnibal::plan {
+namespace {
+
+constexpr std::int64_t kStepsPerChunk = 16;
+
+cost::Load to_load(const metrics::PackLoad& load) {
+  return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
+          static_cast<double>(load.token_pairs)};
+}
+
+}  // namespace
+
+std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
+                                                       const cluster::ParallelSizes& sizes) {
+  std::vector<std::vector<cluster::Link>> links;
+  for (std::int64_t rank = 0; rank < sizes.dp; ++rank) {
+    links.push_back(simulate::boundary_links(cluster, sizes, rank));
+  }
+  return links;
+}
+
+void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,
+                     std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
+                     simulate::PipelineTimes& times) {
+  std::vector<cost::Load> of_rank(static_cast<std::size_t>(steps.micro_batches));
+  for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
+    const std::int64_t pack = steps.at(step, m, rank);
+    if (pack == steps::kZeroWeightPack) continue;
+    of_rank[static_cast<std::size_t>(m)] = to_load(loads[static_cast<std::size_t>(pack)]);
+  }
+  const std::span<const cluster::Link> links = pipeline.links.empty()
+                                                   ? std::span<const cluster::Link>()
+                                                   : pipeline.links[static_cast<std::size_t>(rank)];
+  simulate::fill_pipeline_times(pipeline.stages, links, of_rank, times);
+}
+
+std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::StepTable& steps,
+                                 std::span<const metrics::PackLoad> loads, int threads) {
+  std::vector<double> seconds(static_cast<std::size_t>(steps.num_steps));
+  parallel_for(steps.num_steps, kStepsPerChunk, threads, [&](std::int64_t begin, std::int64_t end) {
+    simulate::PipelineTimes times;
+    for (std::int64_t step = begin; step < end; ++step) {
+      double slowest = 0;
+      for (std::int64_t rank = 0; rank < steps.dp; ++rank) {
+        fill_step_times(pipeline, steps, loads, step, rank, times);
+        slowest = std::max(slowest, simulate::makespan(pipeline.schedule, times));
+      }
+      seconds[static_cast<std::size_t>(step)] = slowest;
+    }
+  });
+  return seconds;
+}
+
+}  // namespace omnibal::plan

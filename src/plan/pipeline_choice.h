@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model and memory part of a plan: cuts by BMP at the mean pack, recomputation by BAR at a
+// full pack.
+#pragma once
+
+#include <vector>
+
+#include "omnibal/base/result.h"
+#include "omnibal/plan/planner.h"
+#include "omnibal/simulate/pipeline.h"
+
+namespace omnibal::plan {
+
+/// What a schedule and a profile mean at the two loads that decide: the mean pack's for time, a
+/// full pack's for memory.
+struct PipelineProblem {
+  const cost::Profile& profile;
+  std::int32_t num_stages = 1;
+  std::int32_t num_micro_batches = 1;
+  std::int64_t memory_bytes = 0;
+  int threads = 0;
+  cost::Load mean_load;
+  std::vector<cost::LayerCost> at_mean;
+  std::vector<cost::LayerCost> at_caps;
+  std::vector<recompute::BarLayer> layers;
+  simulate::CompiledSchedule schedule;
+  std::vector<std::int64_t> in_flight;  // by stage
+};
+
+struct PipelineChoice {
+  partition::Cuts cuts;
+  recompute::RecomputeMask recompute;
+};
+
+/// `plan` must outlive the problem: it has the profile.
+Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
+
+/// Errors: kTooManyStages, kMemoryInfeasible.
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
+
+/// Stages of the plan's cuts with a full pack in every micro-batch.
+std::vector<metrics::StageSummary> stages_at_caps(const Plan& plan, const PipelineProblem& problem);
+
+/// The load of a pack at both caps, one segment long: the worst that a pack can be.
+cost::Load full_pack(const pack::PackLimits& limits);
+
+}  // namespace omnibal::plan

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/plan/planner.h"
+
+namespace omnibal::plan {
+namespace {
+
+using codec::Json;
+
+std::vector<std::int32_t> recomputed_layers(const recompute::RecomputeMask& mask) {
+  std::vector<std::int32_t> layers;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i]) layers.push_back(static_cast<std::int32_t>(i));
+  }
+  return layers;
+}
+
+Json ablation_json(const std::vector<AblationRow>& rows) {
+  Json json = Json::array();
+  for (const AblationRow& row : rows) {
+    json.push_back({{"name", row.name},
+                    {"step_s", row.step_s},
+                    {"gpu_days", row.gpu_days},
+                    {"speedup", row.speedup}});
+  }
+  return json;
+}
+
+Json stages_json(const std::vector<metrics::StageSummary>& stages) {
+  Json json = Json::array();
+  for (const metrics::StageSummary& stage : stages) {
+    json.push_back({{"first_layer", stage.first_layer},
+                    {"num_layers", stage.num_layers},
+                    {"forward_s", stage.forward_s},
+                    {"backward_s", stage.backward_s},
+                    {"recompute_s", stage.recompute_s},
+                    {"static_bytes", stage.static_bytes},
+                    {"peak_bytes", stage.peak_bytes},
+                    {"in_flight", stage.in_flight}});
+  }
+  return json;
+}
+
+Json prediction_json(const Prediction& prediction) {
+  return {{"step_s", prediction.step_s},
+          {"gpu_days", prediction.gpu_days},
+          {"hours", prediction.hours},
+          {"peak_bytes", prediction.peak_bytes},
+          {"samples_per_s", prediction.samples_per_s},
+          {"tokens_per_s_per_gpu", prediction.tokens_per_s_per_gpu},
+          {"mfu", prediction.mfu}};
+}
+
+Json link_json(const cluster::Link& link) {
+  return {{"bytes_per_s", link.bytes_per_s}, {"latency_s", link.latency_s}};
+}
+
+Json cluster_json(const cluster::ClusterSpec& cluster) {
+  return {{"name", cluster.name},
+          {"devices_per_node", cluster.devices_per_node},
+          {"inner", link_json(cluster.inner)},
+          {"outer", link_json(cluster.outer)}};
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
+  Json json = to_json(plan.data, corpus, plan.data_options);
+  json["model"] = plan.model_name;
+  json["cluster"] = cluster_json(plan.cluster);
+  json["layout"] = "integrated";
+  json["parallel"] = {{"tp", plan.sizes.tp},
+                      {"pp", plan.sizes.pp},
+                      {"dp", plan.sizes.dp},
+                      {"micro_batches", plan.micro_batches}};
+  json["partition"] = {{"cuts", partition::first_layers(plan.cuts)},
+                       {"stages", stages_json(plan.stages)}};
+  json["recompute"] = recomputed_layers(plan.recompute);
+  json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}};
+  json["memory_bytes"] = plan.memory_bytes;
+  json["links"] = plan.free_links ? "free" : "model";
+  json["prediction"] = prediction_json(plan.prediction);
+  json["bound"] = {{"gpu_days", plan.bound_gpu_days}};
+  json["ablation"] = ablation_json(plan.ablation);
+  return json;
+}
+
+}  // namespace omnibal::plan

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "omnibal/plan/plan_directory.h"
+
+namespace omnibal::plan {
+namespace {
+
+Error lengths_disagree(const std::string& path, std::size_t value, std::size_t expected) {
+  return Error(ErrorCode::kInvalidPlan, "an array of the plan has another length than its siblings")
+      .in_file(path)
+      .with_value(static_cast<std::int64_t>(value))
+      .with_limit(static_cast<std::int64_t>(expected))
+      .with_hint("the plan is damaged: make it anew with `omnibal plan` or `omnibal pack`");
+}
+
+/// Opens an array, keeps its mapping in `files` and points `column` at it.
+template <class T>
+Status map_column(const std::string& path, std::size_t num_dimensions,
+                  std::vector<codec::NpyFile>& files, std::span<const T>& column) {
+  OMNIBAL_ASSIGN(codec::NpyFile file, codec::NpyFile::open(path));
+  OMNIBAL_ASSIGN(column, file.as<T>(num_dimensions));
+  files.push_back(std::move(file));
+  return {};
+}
+
+}  // namespace
+
+Status PlanReader::read_packs(const std::string& directory) {
+  OMNIBAL_RETURN_IF_ERROR(map_column(directory + "/pack_offsets.npy", 1, files_, pack_offsets_));
+  OMNIBAL_RETURN_IF_ERROR(map_column(directory + "/pack_samples.npy", 1, files_, pack_samples_));
+  OMNIBAL_RETURN_IF_ERROR(map_column(directory + "/supervised.npy", 1, files_, supervised_));
+  const std::string load_path = directory + "/pack_load.npy";
+  std::span<const std::int64_t> loads;
+  OMNIBAL_RETURN_IF_ERROR(map_column(load_path, 2, files_, loads));
+  if (files_.back().shape()[1] != 3) {
+    return lengths_disagree(load_path, static_cast<std::size_t>(files_.back().shape()[1]), 3);
+  }
+  pack_loads_ = {reinterpret_cast<const metrics::PackLoad*>(loads.data()), loads.size() / 3};
+  if (pack_offsets_.size() != pack_loads_.size() + 1) {
+    return lengths_disagree(load_path, pack_loads_.size() + 1, pack_offsets_.size());
+  }
+  if (supervised_.size() != pack_loads_.size()) {
+    return lengths_disagree(directory + "/supervised.npy", supervised_.size(), pack_loads_.size());
+  }
+  return {};
+}
+
+Status PlanReader::read_samples(const std::string& directory) {
+  const auto in = [&directory](const char* name) { return directory + "/" + name; };
+  OMNIBAL_RETURN_IF_ERROR(map_column(in("sample_vision.npy"), 1, files_, sample_vision_));
+  OMNIBAL_RETURN_IF_ERROR(map_column(in("sample_tokens.npy"), 1, files_, sample_tokens_));
+  OMNIBAL_RETURN_IF_ERROR(map_column(in("sample_source.npy"), 1, files_, sample_source_));
+  OMNIBAL_RETURN_IF_ERROR(map_column(in("sample_row.npy"), 1, files_, sample_row_));
+  const std::size_t num_samples = sample_vision_.size();
+  for (const auto& [name, size] : {std::pair{"sample_tokens.npy", sample_tokens_.size()},
+                                   std::pair{"sample_source.npy", sample_source_.size()},
+                                   std::pair{"sample_row.npy", sample_row_.size()}}) {
+    if (size != num_samples) return lengths_disagree(in(name), size, num_samples);
+  }
+  return {};
+}
+
+Status PlanReader::read_optional_parts(const std::string& directory) {
+  if (document_.contains("steps")) {
+    OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(directory + "/steps.npy"));
+    OMNIBAL_ASSIGN(const std::span<const std::int64_t> ids, file.as<std::int64_t>(3));
+    steps_ = steps::StepTable{.num_steps = file.shape()[0],
+                              .micro_batches = file.shape()[1],
+                              .dp = file.shape()[2],
+                              .pack_ids = {ids.begin(), ids.end()}};
+  }
+  if (document_.contains("partition")) {
+    OMNIBAL_ASSIGN(profile_, cost::read_profile(directory + "/profile.json"));
+  }
+  return {};
+}
+
+Result<PlanReader> PlanReader::open(const std::string& directory) {
+  if (!std::filesystem::is_directory(directory)) {
+    return Error(ErrorCode::kFileNotFound, "there is no plan directory of this name")
+        .in_file(directory)
+        .with_hint("make one with `omnibal plan ... --out DIR`");
+  }
+  PlanReader plan;
+  const std::string path = fmt::format("{}/{}", directory, kPlanDocument);
+  OMNIBAL_ASSIGN(plan.document_, codec::read_json(path));
+  OMNIBAL_RETURN_IF_ERROR(codec::check_format(plan.document_, path, kPlanFormat, kPlanVersion));
+  OMNIBAL_RETURN_IF_ERROR(plan.read_packs(directory));
+  OMNIBAL_RETURN_IF_ERROR(plan.read_samples(directory));
+  OMNIBAL_RETURN_IF_ERROR(plan.read_optional_parts(directory));
+  return plan;
+}
+
+}  // namespace omnibal::plan

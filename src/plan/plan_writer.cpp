@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "omnibal/base/version.h"
+#include "omnibal/codec/atomic_write.h"
+#include "omnibal/codec/hash.h"
+#include "omnibal/plan/plan_directory.h"
+
+namespace omnibal::plan {
+namespace {
+
+using codec::Json;
+
+Json inputs_json(const corpus::Corpus& corpus) {
+  Json inputs = Json::array();
+  for (const corpus::Source& source : corpus.sources) {
+    Json input = {{"path", source.path}, {"hash", source.hash}};
+    if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+  }
+  return inputs;
+}
+
+Json corpus_json(const corpus::Corpus& corpus) {
+  Json sources = Json::array();
+  for (const corpus::Source& source : corpus.sources) {
+    sources.push_back({{"name", source.name},
+                       {"path", source.path},
+                       {"hash", source.hash},
+                       {"samples", source.num_samples},
+                       {"weight", source.weight},
+                       {"repeat", source.repeat}});
+  }
+  return {{"samples", corpus.size()},
+          {"unit",
+           {{"name", corpus.unit.name},
+            {"vision_tokens", corpus.unit.vision_tokens},
+            {"llm_tokens", corpus.unit.llm_tokens}}},
+          {"supervised_is_estimate", corpus.supervised_is_estimate},
+          {"sources", sources}};
+}
+
+Json whole_document(const PlanFiles& files) {
+  Json document = {{"format", kPlanFormat},
+                   {"version", kPlanVersion},
+                   {"provenance",
+                    {{"tool", fmt::format("omnibal {}", version())},
+                     {"options", files.options},
+                     {"seed", files.seed},
+                     {"inputs", inputs_json(files.corpus)}}},
+                   {"corpus", corpus_json(files.corpus)}};
+  document.update(files.document);
+  return document;
+}
+
+std::vector<std::int64_t> supervised_per_pack(const PlanFiles& files) {
+  std::vector<std::int64_t> sums;
+  sums.reserve(static_cast<std::size_t>(files.packs.size()));
+  for (std::int64_t p = 0; p < files.packs.size(); ++p) {
+    std::int64_t sum = 0;
+    for (const std::uint32_t sample : files.packs.view()[p]) {
+      sum += files.corpus.supervised[sample];
+    }
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+template <class T>
+Status write_column(const std::string& path, const std::vector<T>& values) {
+  return codec::write_npy<T>(path, std::array{static_cast<std::int64_t>(values.size())}, values);
+}
+
+Status write_arrays(const PlanFiles& files, const std::string& directory) {
+  const auto in = [&directory](const char* name) { return directory + "/" + name; };
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_offsets.npy"), files.packs.offsets));
+  {
+    const std::vector<std::int64_t> samples(files.packs.samples.begin(), files.packs.samples.end());
+    OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_samples.npy"), samples));
+  }
+  static_assert(sizeof(metrics::PackLoad) == 3 * sizeof(std::int64_t));
+  OMNIBAL_RETURN_IF_ERROR(codec::write_npy_bytes(
+      in("pack_load.npy"), codec::DType::kI8,
+      std::array{static_cast<std::int64_t>(files.loads.size()), std::int64_t{3}},
+      std::as_bytes(std::span(files.loads))));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("supervised.npy"), supervised_per_pack(files)));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_vision.npy"), files.corpus.vision));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), files.corpus.tokens));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_source.npy"), files.corpus.source));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_row.npy"), files.corpus.row));
+  if (files.steps == nullptr) return {};
+  return codec::write_npy<std::int64_t>(
+      in("steps.npy"),
+      std::array{files.steps->num_steps, files.steps->micro_batches, files.steps->dp},
+      files.steps->pack_ids);
+}
+
+Status write_rejected(const PlanFiles& files, const std::string& directory) {
+  std::string lines;
+  for (const pack::Rejection& rejection : files.rejected) {
+    const std::size_t source = files.corpus.source[rejection.sample];
+    const Json line = {{"source", files.corpus.sources[source].name},
+                       {"row", files.corpus.row[rejection.sample]},
+                       {"reason", rejection.reason},
+                       {"value", rejection.value},
+                       {"limit", rejection.limit}};
+    lines += line.dump() + "\n";
+  }
+  return codec::write_file_atomically(directory + "/rejected.jsonl", lines);
+}
+
+/// As `xxhsum -H2` prints it, so that `xxhsum -c checksums.txt` reads it; in order of name.
+Status write_checksums(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  std::string lines;
+  for (const std::string& name : names) {
+    OMNIBAL_ASSIGN(const std::string hash, codec::hash_file(directory + "/" + name));
+    lines += fmt::format("{}  {}\n", hash, name);
+  }
+  return codec::write_file_atomically(fmt::format("{}/{}", directory, kChecksums), lines);
+}
+
+}  // namespace
+
+Status write_plan(const PlanFiles& files, const std::string& directory) {
+  OMNIBAL_ASSIGN(codec::StagedDirectory staged,
+                 codec::StagedDirectory::create(directory, std::string(kPlanDocument)));
+  OMNIBAL_RETURN_IF_ERROR(write_arrays(files, staged.path()));
+  OMNIBAL_RETURN_IF_ERROR(write_rejected(files, staged.path()));
+  if (files.profile != nullptr) {
+    OMNIBAL_RETURN_IF_ERROR(cost::write_profile(*files.profile, staged.path() + "/profile.json"));
+  }
+  OMNIBAL_RETURN_IF_ERROR(
+      codec::write_json(fmt::format("{}/{}", staged.path(), kPlanDocument), whole_document(files)));
+  OMNIBAL_RETURN_IF_ERROR(write_checksums(staged.path()));
+  return staged.commit();
+}
+
+}  // namespace omnibal::plan

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/plan/planner.h"
+
+#include <fmt/format.h>
+
+#include "ablation.h"
+#include "pipeline_choice.h"
+#include "prediction.h"
+
+namespace omnibal::plan {
+namespace {
+
+/// The profile that was given, or the analytic one at the load of a full pack.
+Result<cost::Profile> choose_profile(const model::ModelSpec& model,
+                                     const cluster::ClusterSpec& cluster,
+                                     const PlanRequest& request) {
+  if (request.profile) return *request.profile;
+  return cost::analytic_profile(model, cluster,
+                                {.tp = request.sizes.tp,
+                                 .dp = request.sizes.dp,
+                                 .heads = request.heads,
+                                 .load = full_pack(request.data.limits)});
+}
+
+DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batches) {
+  DataPlanOptions options = request.data;
+  steps::StepOptions steps = options.steps.value_or(steps::StepOptions{});
+  steps.dp = request.sizes.dp;
+  steps.micro_batches = micro_batches;
+  steps.seed = options.seed;
+  options.steps = steps;
+  options.micro_batch = request.micro_batch;
+  return options;
+}
+
+}  // namespace
+
+Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
+  const std::int64_t samples = request.sizes.dp * request.micro_batch;
+  if (request.global_batch % samples == 0) return request.global_batch / samples;
+  const std::int64_t below = request.global_batch / samples * samples;
+  return Error(ErrorCode::kSizesDoNotDivide,
+               fmt::format("the global batch is not a multiple of dp x micro-batch = {} x {} = {}",
+                           request.sizes.dp, request.micro_batch, samples))
+      .at_key("--global-batch")
+      .with_value(request.global_batch)
+      .with_hint(below > 0 ? fmt::format("use {} or {}", below, below + samples)
+                           : fmt::format("use {}", samples));
+}
+
+Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
+                       const cluster::ClusterSpec& cluster, const PlanRequest& request,
+                       const Progress& progress) {
+  Plan plan{.model_name = model.name,
+            .cluster = cluster,
+            .sizes = request.sizes,
+            .schedule = request.schedule,
+            .memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes()),
+            .free_links = request.free_links};
+  OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
+  OMNIBAL_ASSIGN(plan.profile, choose_profile(model, cluster, request));
+  plan.data_options = data_options(request, plan.micro_batches);
+  const cost::LinearCost forward = cost::total_forward(plan.profile);
+  OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
+  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
+  OMNIBAL_ASSIGN(const PipelineChoice choice, choose_pipeline(problem));
+  plan.cuts = choice.cuts;
+  plan.recompute = choice.recompute;
+  plan.stages = stages_at_caps(plan, problem);
+  OMNIBAL_ASSIGN(plan.ablation,
+                 make_ablation({corpus, plan, problem, choice, request.threads}, progress));
+  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, request.threads, plan));
+  return plan;
+}
+
+}  // namespace omnibal::plan

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prediction.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "omnibal/plan/epoch.h"
+
+namespace omnibal::plan {
+namespace {
+
+/// All accepted samples together, each a segment of its own, without padding.
+cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
+  cost::Load sum;
+  for (const std::uint32_t sample : plan.data.admission.accepted) {
+    const double tokens = corpus.tokens[sample];
+    sum.vision_units += corpus.vision[sample];
+    sum.tokens += tokens;
+    sum.token_pairs += tokens * tokens;
+  }
+  return sum;
+}
+
+/// Forward and backward seconds of one device for `load`, summed over all layers.
+double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
+  double seconds = 0;
+  for (const cost::LayerTimes& layer : cost::layer_times(profile)) {
+    seconds += layer.forward_s.at(load) + layer.backward_s.at(load);
+  }
+  return seconds;
+}
+
+/// FLOPs that the model itself needs for `load`, without replicated or recomputed work: the
+/// analytic profile of one device says how long they take at the achieved rate.
+Result<double> model_flops(const model::ModelSpec& model, const cluster::ClusterSpec& cluster,
+                           const cost::Load& load) {
+  OMNIBAL_ASSIGN(const cost::Profile alone, cost::analytic_profile(model, cluster, {}));
+  return useful_seconds(alone, load) * cluster.achieved_flops;
+}
+
+std::int64_t peak_bytes(std::span<const metrics::StageSummary> stages) {
+  return std::ranges::max_element(stages, {}, &metrics::StageSummary::peak_bytes)->peak_bytes;
+}
+
+}  // namespace
+
+Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
+               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, int threads,
+               Plan& plan) {
+  const StepPipeline pipeline{
+      .schedule = problem.schedule,
+      .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
+      .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
+                               : links_of_ranks(cluster, plan.sizes)};
+  const std::vector<double> seconds =
+      step_seconds(pipeline, *plan.data.steps, plan.data.loads, threads);
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const auto gpus = static_cast<double>(plan.sizes.gpus());
+  const cost::Load all = placed_load(corpus, plan);
+  OMNIBAL_ASSIGN(const double flops, model_flops(model, cluster, all));
+  plan.prediction = {
+      .step_s = total / static_cast<double>(seconds.size()),
+      .gpu_days = total * gpus / 86400,
+      .hours = total / 3600,
+      .peak_bytes = peak_bytes(plan.stages),
+      .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
+      .tokens_per_s_per_gpu = all.tokens / (total * gpus),
+      .mfu = flops / (total * gpus * cluster.peak_flops)};
+  plan.bound_gpu_days =
+      useful_seconds(plan.profile, all) * static_cast<double>(plan.sizes.tp) / 86400;
+  return {};
+}
+
+}  // namespace omnibal::plan

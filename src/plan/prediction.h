@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a plan promises, from its own steps, stages and links.
+#pragma once
+
+#include "omnibal/base/result.h"
+#include "omnibal/plan/planner.h"
+#include "pipeline_choice.h"
+
+namespace omnibal::plan {
+
+/// Fills `plan.prediction` and `plan.bound_gpu_days`; everything else of `plan` must be chosen.
+Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
+               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, int threads,
+               Plan& plan);
+
+}  // namespace omnibal::plan

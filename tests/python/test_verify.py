@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`verify` names what is wrong with a damaged plan and exits with 3."""
+import hashlib
+import json
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import ask, run
+
+FILES = ["plan.json", "profile.json", "pack_offsets.npy", "pack_samples.npy", "steps.npy",
+         "pack_load.npy", "supervised.npy", "sample_vision.npy", "sample_tokens.npy",
+         "sample_source.npy", "sample_row.npy", "rejected.jsonl", "checksums.txt"]
+
+
+@pytest.fixture
+def plan(small_plan, tmp_path):
+    copy = tmp_path / "plan"
+    shutil.copytree(small_plan, copy)
+    return copy
+
+
+def failed_checks(plan, *flags):
+    done = run("verify", plan, "--json", *flags)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 3 and answer["ok"] is False, done.stdout
+    return {check["name"]: check["detail"] for check in answer["checks"] if not check["ok"]}
+
+
+def edit_array(plan, name, change):
+    array = np.load(plan / name)
+    change(array)
+    np.save(plan / name, array)
+
+
+def edit_document(plan, change):
+    document = json.loads((plan / "plan.json").read_text())
+    change(document)
+    (plan / "plan.json").write_text(json.dumps(document))
+
+
+def test_a_good_plan_holds(small_plan):
+    answer = ask("verify", small_plan)
+    assert answer["ok"] and all(check["ok"] for check in answer["checks"])
+
+
+def test_every_file_of_the_plan_is_known(small_plan):
+    assert sorted(path.name for path in small_plan.iterdir()) == sorted(FILES)
+
+
+def test_xxhsum_reads_the_checksums(small_plan):
+    subprocess.run(["xxhsum", "-c", "checksums.txt"], cwd=small_plan, check=True,
+                   capture_output=True)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "rejected.jsonl"])
+def test_one_flipped_byte_anywhere(plan, name):
+    content = bytearray((plan / name).read_bytes())
+    rng = random.Random(int(hashlib.md5(name.encode()).hexdigest(), 16))
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    (plan / name).write_bytes(content)
+    named = failed_checks(plan)["checksums"]
+    assert name in named or name == "checksums.txt"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(plan, name):
+    (plan / name).unlink()
+    assert any(name in detail for detail in failed_checks(plan).values())
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "checksums.txt"])
+def test_a_missing_file_is_named_without_checksums(plan, name):
+    (plan / name).unlink()
+    assert any(name in detail
+               for detail in failed_checks(plan, "--ignore-checksums").values())
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".npy")])
+@pytest.mark.parametrize("keep", [0, 5, 60, 200])
+def test_a_truncated_array(plan, name, keep):
+    (plan / name).write_bytes((plan / name).read_bytes()[:keep])
+    assert failed_checks(plan, "--ignore-checksums")
+
+
+def set_item(index, value):
+    def change(array):
+        array[index] = value
+    return change
+
+
+def copy_item(target, source):
+    def change(array):
+        array[target] = array[source]
+    return change
+
+
+@pytest.mark.parametrize("name, change, check", [
+    ("pack_samples.npy", copy_item(0, 1), "exactly_once"),
+    ("pack_samples.npy", set_item(3, -1), "exactly_once"),
+    ("pack_samples.npy", set_item(3, 20000), "exactly_once"),
+    ("pack_samples.npy", set_item(3, 2**62), "exactly_once"),
+    ("pack_offsets.npy", set_item(0, 1), "exactly_once"),
+    ("pack_offsets.npy", set_item(5, 10**9), "exactly_once"),
+    ("pack_offsets.npy", copy_item(5, 4), "exactly_once"),
+    ("steps.npy", copy_item((0, 0, 0), (0, 0, 1)), "steps"),
+    ("steps.npy", set_item((0, 1, 0), 10**6), "steps"),
+    ("steps.npy", set_item((0, 1, 0), -7), "steps"),
+    ("steps.npy", set_item((0, 1, 0), -1), "steps"),
+    ("sample_tokens.npy", set_item(17, 5000), "caps"),
+    ("sample_vision.npy", set_item(17, 10), "caps"),
+    ("pack_load.npy", set_item((2, 0), 1), "loads"),
+    ("supervised.npy", set_item(2, -1), "supervised"),
+    ("supervised.npy", set_item(2, 10**6), "supervised"),
+    ("sample_row.npy", set_item(17, 99999), "inputs"),
+    ("sample_source.npy", set_item(17, 60000), "counts"),
+])
+def test_an_array_that_lies(plan, name, change, check):
+    edit_array(plan, name, change)
+    assert check in failed_checks(plan, "--ignore-checksums")
+
+
+def assign(path, value):
+    def change(document):
+        *parents, key = path
+        for parent in parents:
+            document = document[parent]
+        document[key] = value
+    return change
+
+
+@pytest.mark.parametrize("path, value, check", [
+    (["limits", "vision_cap"], 8, "caps"),
+    (["limits", "token_cap"], 4000, "caps"),
+    (["limits", "vision_cap"], 10, "packing_metrics"),
+    (["packs"], 1, "counts"),
+    (["placed"], 1, "counts"),
+    (["samples"], 1, "counts"),
+    (["rejected"], 1, "counts"),
+    (["lower_bound"], 10**6, "packing_metrics"),
+    (["fill", "tokens"], 1.0, "packing_metrics"),
+    (["steps", "count"], 1, "steps"),
+    (["steps", "zero_weight_packs"], 1, "steps"),
+    (["steps", "dist_ratio", "tokens"], 0.0, "step_metrics"),
+    (["duplicated"], 4, "steps"),
+    (["parallel", "dp"], 4, "parallel"),
+    (["partition", "cuts"], [22, 22, 71], "partition"),
+    (["partition", "cuts"], [22, 44, 96], "partition"),
+    (["partition", "cuts"], [22, 44], "partition"),
+    (["recompute"], [96], "recompute"),
+    (["recompute"], [5, 5], "recompute"),
+    (["prediction", "step_s"], 1.0, "prediction"),
+    (["prediction", "gpu_days"], 1.0, "prediction"),
+    (["prediction", "peak_bytes"], 1, "memory"),
+    (["schedule", "kind"], "gpipe", "prediction"),
+    (["corpus", "samples"], 3, "counts"),
+    (["format"], "something else", "files"),
+    (["version"], 99, "files"),
+])
+def test_a_document_that_lies(plan, path, value, check):
+    edit_document(plan, assign(path, value))
+    assert check in failed_checks(plan, "--ignore-checksums")
+
+
+def test_rewritten_checksums_do_not_help(plan):
+    edit_array(plan, "pack_samples.npy", copy_item(0, 1))
+    names = sorted(path.name for path in plan.iterdir() if path.name != "checksums.txt")
+    lines = subprocess.run(["xxhsum", "-H2", *names], cwd=plan, check=True, capture_output=True,
+                           text=True).stdout
+    (plan / "checksums.txt").write_text(lines)
+    assert "exactly_once" in failed_checks(plan)
+
+
+def test_a_sample_lost_between_packs_and_rejections(tmp_path):
+    lengths = tmp_path / "lengths.json"
+    rows = [{"vit_num": 1, "token_num": 600, "image_flags": 1}] * 8
+    rows.append({"vit_num": 1, "token_num": 5000, "image_flags": 1})
+    lengths.write_text(json.dumps(rows))
+    ask("pack", lengths, "--vision-cap", 9, "--token-cap", 4096, "--out", tmp_path / "plan")
+    (tmp_path / "plan" / "rejected.jsonl").write_text("")
+    assert "rejected" in failed_checks(tmp_path / "plan", "--ignore-checksums")
+
+
+def test_no_directory(tmp_path):
+    done = run("verify", tmp_path / "nothing")
+    assert done.returncode == 3 and "nothing" in done.stderr
+
+
+def test_inputs_are_read_again(tmp_path):
+    lengths = tmp_path / "lengths.json"
+    rows = [{"vit_num": 1, "token_num": 600 + i, "image_flags": 1} for i in range(50)]
+    lengths.write_text(json.dumps(rows))
+    plan = tmp_path / "plan"
+    ask("pack", lengths, "--vision-cap", 9, "--token-cap", 4096, "--out", plan)
+    checks = {check["name"]: check for check in ask("verify", plan)["checks"]}
+    assert checks["inputs"]["detail"].startswith("1 of 1")
+    lengths.write_text(json.dumps(rows[:-1]))
+    checks = {check["name"]: check for check in ask("verify", plan)["checks"]}
+    assert checks["inputs"]["ok"] and checks["inputs"]["detail"].startswith("0 of 1")
