@@ -50,9 +50,9 @@ struct ModelBalanceRequest {
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
   PartitionMethod method = PartitionMethod::kBmp;
   RecomputeMethod recompute = RecomputeMethod::kNone;
-  std::optional<std::int64_t> memory_bytes;  // absent: no limit
-  std::vector<cluster::Link> links;          // one a boundary; empty: links cost nothing
-  partition::BmpOptions bmp;
+  std::optional<std::int64_t> memory_bytes = std::nullopt;  // absent: no limit
+  std::vector<cluster::Link> links = {};  // one a boundary; empty: links cost nothing
+  partition::BmpOptions bmp = {};
 };
 
 struct JudgedPartition {
