@@ -26,7 +26,8 @@ Status check_divides(std::string_view what, std::int64_t width, std::int64_t tp)
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("tp {} does not divide the width of {}", tp, what))
       .with_value(tp)
-      .with_limit(width);
+      .with_limit(width)
+      .with_hint("choose a tp that divides it");
 }
 
 Status check_options(const ModelSpec& model, const AnalyticOptions& options) {
@@ -88,8 +89,10 @@ Result<Profile> analytic_profile(const ModelSpec& model, const cluster::ClusterS
                         {"cluster", cluster.name},
                         {"tp", fmt::format("{}", options.tp)},
                         {"dp", fmt::format("{}", options.dp)},
-                        {"heads", options.heads == HeadPolicy::kPad ? "pad" : "replicate"},
-                        {"frozen", frozen_parts(model)}};
+                        {"heads", options.heads == HeadPolicy::kPad ? "pad" : "replicate"}};
+  if (std::string frozen = frozen_parts(model); !frozen.empty()) {
+    profile.provenance.emplace_back("frozen", std::move(frozen));
+  }
   std::map<LayerKind, std::int64_t> seen;
   for (const model::Layer& layer : model.layers) {
     const LayerDemand demand = layer_demand(model, layer.kind, seen[layer.kind]++, options);

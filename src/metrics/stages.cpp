@@ -41,9 +41,9 @@ double population_variance(std::span<const StageSummary> stages) {
   return variance;
 }
 
-/// No stage can be shorter than its share of the whole, nor than a layer that it holds. What a
-/// layer costs here includes its recomputation only as far as the stages have it: the sum over
-/// stages is the work that this choice does, the heaviest layer is taken without it.
+/// Of any other cuts with as much recomputation in all: the longest stage has at least its share
+/// of the work, and at least the heaviest layer (taken without recomputation, which may fall on
+/// others).
 double lower_bound(std::span<const cost::LayerCost> layers, std::span<const StageSummary> stages) {
   double total = 0;
   for (const StageSummary& stage : stages) total += stage.busy_s();

@@ -51,7 +51,7 @@ Result<Baseline> random_baseline(const AblationTask& task) {
   const pack::MicroBatches batches = pack::random_micro_batches(
       samples, task.plan.data.admission.accepted,
       {.size = options.micro_batch, .dp = task.plan.sizes.dp, .seed = options.seed});
-  Baseline baseline{.loads = metrics::padded_loads(batches.groups.view(), samples)};
+  Baseline baseline{.loads = metrics::padded_loads(batches.groups.view(), samples), .steps = {}};
   OMNIBAL_ASSIGN(baseline.steps,
                  steps::steps_from_grid(batches.grid, batches.groups.size(), *options.steps));
   return baseline;

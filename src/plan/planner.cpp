@@ -51,12 +51,13 @@ Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
 Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
                        const cluster::ClusterSpec& cluster, const PlanRequest& request,
                        const Progress& progress) {
-  Plan plan{.model_name = model.name,
-            .cluster = cluster,
-            .sizes = request.sizes,
-            .schedule = request.schedule,
-            .memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes()),
-            .free_links = request.free_links};
+  Plan plan;
+  plan.model_name = model.name;
+  plan.cluster = cluster;
+  plan.sizes = request.sizes;
+  plan.schedule = request.schedule;
+  plan.memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes());
+  plan.free_links = request.free_links;
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
   OMNIBAL_ASSIGN(plan.profile, choose_profile(model, cluster, request));
   plan.data_options = data_options(request, plan.micro_batches);

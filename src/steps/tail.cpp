@@ -22,6 +22,18 @@ std::int64_t packs_in_step(const StepTable& table) { return table.micro_batches 
 
 }  // namespace
 
+std::string_view to_string(Tail tail) {
+  switch (tail) {
+    case Tail::kZeroWeight:
+      return "zero-weight";
+    case Tail::kDrop:
+      return "drop";
+    case Tail::kRepeat:
+      return "repeat";
+  }
+  return "";
+}
+
 Result<Tail> parse_tail(std::string_view name) {
   if (name == "zero-weight") return Tail::kZeroWeight;
   if (name == "drop") return Tail::kDrop;

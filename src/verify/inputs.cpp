@@ -23,7 +23,7 @@ std::optional<SourceRows> rows_of(const corpus::Corpus& corpus, const std::strin
   for (std::size_t s = 0; s < corpus.sources.size(); ++s) {
     if (corpus.sources[s].name != name && corpus.sources.size() > 1) continue;
     if (corpus.sources[s].hash != hash) return std::nullopt;
-    SourceRows rows{.corpus = &corpus};
+    SourceRows rows{.corpus = &corpus, .index_of_row = {}};
     for (std::int64_t i = 0; i < corpus.size(); ++i) {
       if (corpus.source[static_cast<std::size_t>(i)] != s) continue;
       const std::size_t row = corpus.row[static_cast<std::size_t>(i)];

@@ -73,14 +73,26 @@ Status check_rejected_line(const plan::PlanReader& plan, const Json& line, std::
   return {};
 }
 
+bool is_padded(const plan::PlanReader& plan) {
+  return plan.document().value("padded", Json(false)) == Json(true);
+}
+
+/// As the pack computes: its samples behind each other, or each padded to the longest.
 metrics::PackLoad recomputed_load(const plan::PlanReader& plan, std::size_t pack) {
   metrics::PackLoad load;
+  std::int64_t longest = 0;
   for (std::int64_t i = plan.pack_offsets()[pack]; i < plan.pack_offsets()[pack + 1]; ++i) {
     const auto sample = static_cast<std::size_t>(plan.pack_samples()[static_cast<std::size_t>(i)]);
     const std::int64_t tokens = plan.sample_tokens()[sample];
+    longest = std::max(longest, tokens);
     load.vision_units += plan.sample_vision()[sample];
     load.tokens += tokens;
     load.token_pairs += tokens * tokens;
+  }
+  if (is_padded(plan)) {
+    const std::int64_t size = plan.pack_offsets()[pack + 1] - plan.pack_offsets()[pack];
+    load.tokens = size * longest;
+    load.token_pairs = size * longest * longest;
   }
   return load;
 }
@@ -137,6 +149,7 @@ Finding check_loads(const plan::PlanReader& plan) {
 
 Finding check_caps(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(structure(plan));
+  if (is_padded(plan)) return std::string("caps do not bind a method that pads");
   OMNIBAL_ASSIGN(const Json* limits, limits_of(plan));
   const codec::JsonFields fields(*limits, std::string(plan::kPlanDocument), "limits");
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -156,7 +169,6 @@ Finding check_caps(const plan::PlanReader& plan) {
       return violation("pack {} has {} samples, at most {} allowed", p, size, max_samples);
     }
   }
-  OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "over_cap", std::int64_t{0}));
   return fmt::format("no pack above {} vision units or {} tokens", vision_cap, token_cap);
 }
 

@@ -42,7 +42,9 @@ struct StepTable {
 /// packs that do not fill a step are left out), or packs that run again.
 enum class Tail { kZeroWeight, kDrop, kRepeat };
 
-/// "zero-weight", "drop", "repeat". Error: kInvalidArgument.
+/// "zero-weight", "drop", "repeat".
+std::string_view to_string(Tail tail);
+/// Error: kInvalidArgument.
 Result<Tail> parse_tail(std::string_view name);
 
 struct StepOptions {

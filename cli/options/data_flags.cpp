@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/data_flags.h"
+
+#include <fmt/format.h>
+
+#include "omnibal/pack/limits.h"
+
+namespace omnibal::cli {
+namespace {
+
+void warn_of_findings(const corpus::LoadedCorpus& loaded, const Context& context) {
+  for (const corpus::Finding& finding : loaded.findings) {
+    context.warn(fmt::format("{} x {}, first: {}", finding.count, finding.kind, finding.example));
+  }
+}
+
+/// Caps from the flags; what is not given by the paper's heuristic.
+Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus& corpus,
+                                 std::int64_t micro_batch) {
+  if (flags.vision_cap && flags.token_cap) {
+    return pack::PackLimits::with_paper_floors(*flags.vision_cap, *flags.token_cap);
+  }
+  return pack::paper_limits(
+      plan::columns(corpus),
+      {.token_cap = flags.token_cap, .vision_cap = flags.vision_cap, .micro_batch = micro_batch});
+}
+
+}  // namespace
+
+std::vector<Flag> corpus_flags(CorpusFlags& flags) {
+  return {{.name = "INPUT",
+           .target = &flags.inputs,
+           .help = "A corpus directory, a length list, a wrapper or JSON Lines; - for stdin; "
+                   "name=path names the source; several are several sources",
+           .required = true},
+          {.name = "--dummy",
+           .target = &flags.dummy,
+           .help = "Give a text-only sample without vision units a blank one"},
+          {.name = "--strict", .target = &flags.strict, .help = "Treat lint warnings as errors"}};
+}
+
+Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context& context) {
+  std::vector<corpus::Input> inputs;
+  for (const std::string& text : flags.inputs) inputs.push_back(corpus::parse_input(text));
+  OMNIBAL_ASSIGN(corpus::LoadedCorpus loaded,
+                 corpus::read_corpus(inputs, {.add_dummy = flags.dummy, .strict = flags.strict},
+                                     context.progress));
+  warn_of_findings(loaded, context);
+  return loaded;
+}
+
+std::vector<Flag> packing_flags(PackingFlags& flags) {
+  return {{.name = "--vision-cap",
+           .target = &flags.vision_cap,
+           .help = "Most vision units of a pack (the paper's Q_v)",
+           .value_name = "N",
+           .min = 1,
+           .max = pack::kLargestCap},
+          {.name = "--token-cap",
+           .target = &flags.token_cap,
+           .help = "Most tokens of a pack (Q_t)",
+           .value_name = "N",
+           .min = 1,
+           .max = pack::kLargestCap},
+          {.name = "--vision-floor",
+           .target = &flags.vision_floor,
+           .help = "Vision units from which a pack is final (Q'_v) [default: --vision-cap]",
+           .value_name = "N",
+           .min = 0},
+          {.name = "--token-floor",
+           .target = &flags.token_floor,
+           .help = "Tokens from which a pack is final (Q'_t) [default: --token-cap less 128]",
+           .value_name = "N",
+           .min = 0},
+          {.name = "--rounds",
+           .target = &flags.rounds,
+           .help = "Rounds of sampling and filtering (T); the last does not filter",
+           .value_name = "N",
+           .min = 1,
+           .max = 1000000},
+          {.name = "--limits",
+           .target = &flags.limits,
+           .help = "How caps that are not given are chosen: as the paper's authors do, from the "
+                   "mean ratio of tokens to vision units",
+           .choices = {"paper"}},
+          {.name = "--over-long",
+           .target = &flags.over_long,
+           .help = "A sample above a cap is left out and listed, or ends the command",
+           .choices = {"reject", "error"}},
+          {.name = "--allow-empty",
+           .target = &flags.allow_empty,
+           .help = "Pack samples of 0 tokens too; needs --max-samples"},
+          {.name = "--max-samples",
+           .target = &flags.max_samples,
+           .help = "Most samples of a pack [default: no limit]",
+           .value_name = "N",
+           .min = 1}};
+}
+
+Status check_flags(const PackingFlags& flags) {
+  if (!flags.allow_empty || flags.max_samples) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               "--allow-empty needs --max-samples: a pack could hold any number of empty samples")
+      .at_key("--allow-empty");
+}
+
+Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
+                                                const corpus::Corpus& corpus,
+                                                std::int64_t micro_batch, std::uint64_t seed) {
+  plan::DataPlanOptions options;
+  OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus, micro_batch));
+  if (flags.vision_floor) options.limits.vision_floor = *flags.vision_floor;
+  if (flags.token_floor) options.limits.token_floor = *flags.token_floor;
+  options.limits.rounds = flags.rounds;
+  options.limits.max_samples = flags.max_samples.value_or(0);
+  options.admission.over_long =
+      flags.over_long == "error" ? pack::OverLong::kError : pack::OverLong::kReject;
+  options.admission.allow_empty = flags.allow_empty;
+  options.micro_batch = micro_batch;
+  options.seed = seed;
+  return options;
+}
+
+codec::Json to_json(const PackingFlags& flags) {
+  codec::Json json = {{"rounds", flags.rounds},
+                      {"limits", flags.limits},
+                      {"over_long", flags.over_long},
+                      {"allow_empty", flags.allow_empty}};
+  const auto add = [&json](const char* key, const std::optional<std::int64_t>& value) {
+    if (value) json[key] = *value;
+  };
+  add("vision_cap", flags.vision_cap);
+  add("token_cap", flags.token_cap);
+  add("vision_floor", flags.vision_floor);
+  add("token_floor", flags.token_floor);
+  add("max_samples", flags.max_samples);
+  return json;
+}
+
+}  // namespace omnibal::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flags about samples and packs that several commands share: declared once, checked once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options/flag.h"
+#include "omnibal/corpus/corpus.h"
+#include "omnibal/plan/data_plan.h"
+
+namespace omnibal::cli {
+
+struct CorpusFlags {
+  std::vector<std::string> inputs;
+  bool dummy = false;
+  bool strict = false;
+};
+
+/// INPUT..., --dummy, --strict. Bound to `flags`, which must outlive the table.
+std::vector<Flag> corpus_flags(CorpusFlags& flags);
+
+/// Reads the inputs; findings of the lint go to stderr as warnings.
+Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context& context);
+
+struct PackingFlags {
+  std::optional<std::int64_t> vision_cap, token_cap, vision_floor, token_floor;
+  std::int64_t rounds = 50;
+  std::string limits = "paper";
+  std::string over_long = "reject";
+  bool allow_empty = false;
+  std::optional<std::int64_t> max_samples;
+};
+
+/// --vision-cap ... --max-samples.
+std::vector<Flag> packing_flags(PackingFlags& flags);
+
+/// What can be refused before the input is read: kInvalidArgument.
+Status check_flags(const PackingFlags& flags);
+
+/// Caps as given, or by the paper's heuristic from the samples.
+Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
+                                                const corpus::Corpus& corpus,
+                                                std::int64_t micro_batch, std::uint64_t seed);
+
+/// The flags as far as they decide a plan's content, for its provenance.
+codec::Json to_json(const PackingFlags& flags);
+
+}  // namespace omnibal::cli
