@@ -16,9 +16,10 @@
 namespace omnibal::pack {
 
 struct PaperLimitOptions {
-  std::optional<std::int64_t> token_cap;   // absent: 4096
-  std::optional<std::int64_t> vision_cap;  // absent: from the mean ratio of tokens to vision units
-  std::int64_t micro_batch = 4;            // samples that a full pack of mean samples should hold
+  std::optional<std::int64_t> token_cap = std::nullopt;  // absent: 4096
+  /// Absent: from the mean ratio of tokens to vision units.
+  std::optional<std::int64_t> vision_cap = std::nullopt;
+  std::int64_t micro_batch = 4;  // samples that a full pack of mean samples should hold
 };
 
 /// ratio = ((mean(tokens rounded up to 256) // max(mean vision units, 1) + 1) // 16) * 16, at

@@ -30,9 +30,9 @@ Result<Method> parse_method(std::string_view name);
 
 /// What a method is asked for; each uses the part that concerns it.
 struct GroupingRequest {
-  PackLimits limits;                // isf
-  MicroBatchOptions micro_batches;  // the padded baselines
-  std::uint64_t seed = 0;           // all
+  PackLimits limits = {};                // isf
+  MicroBatchOptions micro_batches = {};  // the padded baselines
+  std::uint64_t seed = 0;                // all
 };
 
 /// What came out, whichever method it was.
