@@ -13,7 +13,9 @@ Json partition_json(const JudgedPartition& judged) {
           {"makespan_s", judged.makespan_s}};
 }
 
-Json stage_json(const metrics::StageSummary& stage) {
+}  // namespace
+
+Json to_json(const metrics::StageSummary& stage) {
   return {{"first_layer", stage.first_layer}, {"num_layers", stage.num_layers},
           {"forward_s", stage.forward_s},     {"backward_s", stage.backward_s},
           {"recompute_s", stage.recompute_s}, {"static_bytes", stage.static_bytes},
@@ -21,13 +23,11 @@ Json stage_json(const metrics::StageSummary& stage) {
           {"peak_bytes", stage.peak_bytes},   {"in_flight", stage.in_flight}};
 }
 
-}  // namespace
-
 Json to_json(const ModelBalance& balance) {
   Json json = partition_json(balance.best);
   json["stages"] = Json::array();
   for (const metrics::StageSummary& stage : balance.stages) {
-    json["stages"].push_back(stage_json(stage));
+    json["stages"].push_back(to_json(stage));
   }
   const metrics::PartitionMetrics& metrics = balance.metrics;
   json["bottleneck_s"] = metrics.bottleneck_s;

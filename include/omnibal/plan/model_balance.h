@@ -77,5 +77,7 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
 
 /// The keys of `partition` (docs/formats.md) except method and solve_seconds.
 codec::Json to_json(const ModelBalance& balance);
+/// One entry of `stages[]`.
+codec::Json to_json(const metrics::StageSummary& stage);
 
 }  // namespace omnibal::plan
