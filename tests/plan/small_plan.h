@@ -56,6 +56,7 @@ inline Status write_small(const Plan& plan, const corpus::Corpus& corpus,
                      .steps = &*plan.data.steps,
                      .profile = &plan.profile,
                      .options = codec::Json::object(),
+                     .inputs = {},
                      .seed = 0,
                      .document = to_json(plan, corpus)},
                     directory);
