@@ -5,6 +5,10 @@ add_library(omnibal_compile_options INTERFACE)
 target_compile_features(omnibal_compile_options INTERFACE cxx_std_20)
 target_compile_options(omnibal_compile_options INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC bug 105651: string concatenation in optimised builds draws a false -Wrestrict.
+  target_compile_options(omnibal_compile_options INTERFACE -Wno-restrict)
+endif()
 
 option(OMNIBAL_WERROR "Treat warnings as errors" OFF)
 if(OMNIBAL_WERROR)

@@ -71,8 +71,8 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
 }
 
 codec::Json options_json(const PlanFlags& flags) {
-  codec::Json json = to_json(flags.packing);
-  json["dummy"] = flags.corpus.dummy;
+  codec::Json json = to_json(flags.corpus);
+  json.update(to_json(flags.packing));
   json["model"] = flags.model;
   json["cluster"] = flags.cluster;
   json["gpus"] = flags.gpus;
@@ -162,6 +162,7 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
                                               .steps = &*plan.data.steps,
                                               .profile = &plan.profile,
                                               .options = options_json(flags),
+                                              .inputs = loaded.inputs,
                                               .seed = context.seed,
                                               .document = keys},
                                              flags.out));

@@ -89,9 +89,10 @@ std::string findings_text(const std::vector<corpus::Finding>& findings) {
 
 std::string stats_text(const corpus::LoadedCorpus& loaded, const corpus::CorpusStats& stats) {
   const corpus::VisionUnit& unit = loaded.corpus.unit;
-  std::string text = fmt::format(
-      "{} samples, {} of them text only; a vision unit is a {} ({} vision tokens, {} LLM tokens)\n",
-      stats.samples, stats.text_only, unit.name, unit.vision_tokens, unit.llm_tokens);
+  std::string text =
+      fmt::format("{} samples, {} of them text only\n", stats.samples, stats.text_only);
+  text += fmt::format("vision unit: {} ({} vision tokens, {} LLM tokens)\n", unit.name,
+                      unit.vision_tokens, unit.llm_tokens);
   text += '\n' + source_table(loaded.corpus.sources) + '\n';
   text += text_table({{"a sample", "total", "mean", "std", "min", "p50", "p95", "p99", "max"},
                       summary_row("vision units", stats.vision),

@@ -121,6 +121,10 @@ Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
   return options;
 }
 
+codec::Json to_json(const CorpusFlags& flags) {
+  return {{"input", flags.inputs}, {"dummy", flags.dummy}};
+}
+
 codec::Json to_json(const PackingFlags& flags) {
   codec::Json json = {{"rounds", flags.rounds},
                       {"limits", flags.limits},

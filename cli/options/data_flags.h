@@ -46,6 +46,7 @@ Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
                                                 std::int64_t micro_batch, std::uint64_t seed);
 
 /// The flags as far as they decide a plan's content, for its provenance.
+codec::Json to_json(const CorpusFlags& flags);
 codec::Json to_json(const PackingFlags& flags);
 
 }  // namespace omnibal::cli

@@ -13,6 +13,7 @@
 
 #include "corpus/json_value_check.h"
 #include "corpus/row_reader.h"
+#include "omnibal/codec/json.h"
 
 namespace omnibal::corpus {
 namespace {
@@ -69,6 +70,13 @@ Error out_of_range(std::int64_t row, std::string_view key, std::string_view toke
                                negative ? "least" : "most", limit))
       .with_value(std::string(token))
       .with_limit(limit);
+}
+
+Error not_an_object(std::string_view text, std::int64_t row) {
+  constexpr std::size_t kShown = 40;
+  if (!codec::parse_json(text, "").ok()) return malformed(row, simdjson::TAPE_ERROR);
+  return row_error(ErrorCode::kWrongType, row, "", "an object is needed")
+      .with_value(std::string(text.substr(0, kShown)));
 }
 
 /// The whole number in 0..kMaxLength that `value` must be.
@@ -135,10 +143,7 @@ bool is_length_key(std::string_view key) {
 }
 
 Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row) {
-  if (!text.starts_with('{')) {
-    return row_error(ErrorCode::kWrongType, row, "", "an object is needed")
-        .with_value(std::string(text.substr(0, 40)));
-  }
+  if (!text.starts_with('{')) return not_an_object(text, row);
   ondemand::document document;
   const simdjson::padded_string_view padded(text, text.size() + RowReader::kPadding);
   if (const auto problem = state_->parser.iterate(padded).get(document)) {

@@ -30,16 +30,19 @@ Status check_inputs(const std::vector<Input>& inputs) {
   return {};
 }
 
-Error lint_failed(const std::vector<Finding>& findings) {
+Error lint_failed(const std::vector<Finding>& findings, const std::vector<Input>& inputs) {
   const std::int64_t count =
       std::accumulate(findings.begin(), findings.end(), std::int64_t{0},
                       [](std::int64_t sum, const Finding& finding) { return sum + finding.count; });
-  return Error(ErrorCode::kLintFailed,
-               fmt::format("{} findings of {} kinds, first {}: {}", count, findings.size(),
-                           findings[0].kind, findings[0].example))
-      .with_value(count)
-      .with_limit(std::int64_t{0})
-      .with_hint("`omnibal stats` lists them all; without --strict they are warnings");
+  Error error =
+      Error(ErrorCode::kLintFailed,
+            fmt::format("{} findings of {} kinds, first {}: {}", count, findings.size(),
+                        findings[0].kind, findings[0].example))
+          .with_value(count)
+          .with_limit(std::int64_t{0})
+          .with_hint("`omnibal stats` lists them all; without --strict they are warnings");
+  if (inputs.size() == 1) error.where.file = inputs[0].path;
+  return error;
 }
 
 }  // namespace
@@ -60,7 +63,7 @@ Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOpt
   for (const Input& input : inputs) OMNIBAL_RETURN_IF_ERROR(read_input(loading, input));
   lint_columns(loading.corpus, loading.lint);
   std::vector<Finding> findings = loading.lint.worst_first();
-  if (options.strict && !findings.empty()) return lint_failed(findings);
+  if (options.strict && !findings.empty()) return lint_failed(findings, inputs);
   return LoadedCorpus{std::move(loading.corpus), std::move(findings), std::move(loading.inputs)};
 }
 

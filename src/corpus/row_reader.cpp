@@ -89,7 +89,9 @@ Status RowReader::fill() {
   const std::size_t left = filled_ - position_;
   if (position_ > 0) std::memmove(buffer_.data(), buffer_.data() + position_, left);
   position_ = 0;
-  buffer_.resize(std::max(buffer_.size(), left * 2 + kWindowBytes + kPadding));
+  const auto known = static_cast<std::size_t>(stream_.size());
+  const std::size_t window = known > 0 ? std::min(known + 1, kWindowBytes) : kWindowBytes;
+  buffer_.resize(std::max(buffer_.size(), left * 2 + window + kPadding));
   const std::span<char> room(buffer_.data() + left, buffer_.size() - kPadding - left);
   OMNIBAL_ASSIGN(const std::size_t got, stream_.read(room));
   hasher_.add(std::string_view(room.data(), got));

@@ -28,12 +28,15 @@ Error name_twice_as_such(Error error) {
   return error;
 }
 
-Result<double> repeat_of(const JsonFields& fields) {
+Result<double> repeat_of(const JsonFields& fields, const std::string& name,
+                         const std::string& wrapper) {
   OMNIBAL_ASSIGN(const std::int64_t repeat, fields.integer_or("repeat", 1, 1, kMaxRepeat));
   OMNIBAL_ASSIGN(const std::int64_t same, fields.integer_or("repeat_time", repeat, 1, kMaxRepeat));
   if (fields.has("repeat") && same != repeat) {
     return Error(ErrorCode::kConflictingKeys,
                  fmt::format("repeat is {} and repeat_time is {}", repeat, same))
+        .in_file(wrapper)
+        .at_key(name + ".repeat_time")
         .with_value(same)
         .with_limit(repeat)
         .with_hint("keep one of the two keys");
@@ -42,25 +45,15 @@ Result<double> repeat_of(const JsonFields& fields) {
 }
 
 Result<Source> source_of(const std::string& name, const Json& dataset, const std::string& wrapper) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  constexpr double kMost = std::numeric_limits<double>::max();
   const JsonFields fields(dataset, wrapper, name);
   OMNIBAL_ASSIGN(const std::string listed, fields.text("token_lengths"));
-  Result<double> repeat = repeat_of(fields);
-  if (!repeat.ok()) {
-    Error error = std::move(repeat).error();
-    if (error.where.file.empty()) {
-      error = std::move(error).in_file(wrapper).at_key(name + ".repeat_time");
-    }
-    return error;
-  }
-  OMNIBAL_ASSIGN(const double weight,
-                 fields.number_or("weight", 1, std::numeric_limits<double>::min(),
-                                  std::numeric_limits<double>::max()));
   const std::filesystem::path folder = std::filesystem::path(wrapper).parent_path();
-  return Source{.name = name,
-                .path = (folder / listed).string(),
-                .hash = "",
-                .weight = weight,
-                .repeat = *repeat};
+  Source source{.name = name, .path = (folder / listed).string(), .hash = ""};
+  OMNIBAL_ASSIGN(source.repeat, repeat_of(fields, name, wrapper));
+  OMNIBAL_ASSIGN(source.weight, fields.number_or("weight", 1, kLeast, kMost));
+  return source;
 }
 
 }  // namespace
@@ -79,7 +72,7 @@ Status read_wrapper(Loading& loading, const std::string& path, std::string_view 
         .with_hint("of a corpus, give the directory");
   }
   for (const auto& [name, dataset] : parsed->get_ref<const Json::object_t&>()) {
-    OMNIBAL_ASSIGN(Source source, source_of(name, dataset, path == "-" ? "" : path));
+    OMNIBAL_ASSIGN(Source source, source_of(name, dataset, file));
     const std::string listed = source.path;
     Status read = read_listed_lengths(loading, std::move(source));
     if (read.ok()) continue;

@@ -31,14 +31,6 @@ AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
           .gpu_days = total * static_cast<double>(task.plan.sizes.gpus()) / 86400};
 }
 
-Result<partition::Cuts> even_parameters(const AblationTask& task) {
-  std::vector<double> parameters;
-  for (const cost::LayerProfile& layer : task.plan.profile.layers) {
-    parameters.push_back(layer.parameters);
-  }
-  return partition::partition_min_max(parameters, task.problem.num_stages);
-}
-
 /// Table 3's `random`: padded micro-batches and the steps they make.
 struct Baseline {
   std::vector<metrics::PackLoad> loads;
@@ -65,7 +57,8 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const P
   OMNIBAL_ASSIGN(
       const steps::StepTable random_steps,
       steps::deal_randomly(task.plan.data.grouping.packs.size(), *task.plan.data_options.steps));
-  OMNIBAL_ASSIGN(const partition::Cuts even, even_parameters(task));
+  OMNIBAL_ASSIGN(const partition::Cuts even,
+                 cuts_by(PartitionMethod::kEvenParameters, task.problem));
   const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
   const partition::Cuts& cuts = task.choice.cuts;
   const recompute::RecomputeMask& chosen = task.choice.recompute;

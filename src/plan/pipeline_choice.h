@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "omnibal/base/result.h"
+#include "omnibal/plan/model_balance.h"
 #include "omnibal/plan/planner.h"
 #include "omnibal/simulate/pipeline.h"
 
@@ -16,12 +17,12 @@ namespace omnibal::plan {
 /// full pack's for memory.
 struct PipelineProblem {
   const cost::Profile& profile;
+  schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
   std::int32_t num_stages = 1;
   std::int32_t num_micro_batches = 1;
   std::int64_t memory_bytes = 0;
   int threads = 0;
   cost::Load mean_load;
-  std::vector<cost::LayerCost> at_mean;
   std::vector<cost::LayerCost> at_caps;
   std::vector<recompute::BarLayer> layers;
   simulate::CompiledSchedule schedule;
@@ -36,7 +37,11 @@ struct PipelineChoice {
 /// `plan` must outlive the problem: it has the profile.
 Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
 
-/// Errors: kTooManyStages, kMemoryInfeasible.
+/// Cuts by `method` at the mean pack's load, judged with everything recomputed: recomputation is
+/// chosen after the cuts. Error: kTooManyStages.
+Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem);
+
+/// Cuts by BMP, recomputation by BAR. Errors: kTooManyStages, kMemoryInfeasible.
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
 
 /// Stages of the plan's cuts with a full pack in every micro-batch.

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "omnibal/plan/model_balance.h"
 #include "omnibal/plan/planner.h"
 
 namespace omnibal::plan {
 namespace {
 
 using codec::Json;
-
-std::vector<std::int32_t> recomputed_layers(const recompute::RecomputeMask& mask) {
-  std::vector<std::int32_t> layers;
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    if (mask[i]) layers.push_back(static_cast<std::int32_t>(i));
-  }
-  return layers;
-}
 
 Json ablation_json(const std::vector<AblationRow>& rows) {
   Json json = Json::array();
@@ -27,16 +20,7 @@ Json ablation_json(const std::vector<AblationRow>& rows) {
 
 Json stages_json(const std::vector<metrics::StageSummary>& stages) {
   Json json = Json::array();
-  for (const metrics::StageSummary& stage : stages) {
-    json.push_back({{"first_layer", stage.first_layer},
-                    {"num_layers", stage.num_layers},
-                    {"forward_s", stage.forward_s},
-                    {"backward_s", stage.backward_s},
-                    {"recompute_s", stage.recompute_s},
-                    {"static_bytes", stage.static_bytes},
-                    {"peak_bytes", stage.peak_bytes},
-                    {"in_flight", stage.in_flight}});
-  }
+  for (const metrics::StageSummary& stage : stages) json.push_back(to_json(stage));
   return json;
 }
 
@@ -74,7 +58,7 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
                       {"micro_batches", plan.micro_batches}};
   json["partition"] = {{"cuts", partition::first_layers(plan.cuts)},
                        {"stages", stages_json(plan.stages)}};
-  json["recompute"] = recomputed_layers(plan.recompute);
+  json["recompute"] = recompute::recomputed_layers(plan.recompute);
   json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}};
   json["memory_bytes"] = plan.memory_bytes;
   json["links"] = plan.free_links ? "free" : "model";

@@ -15,11 +15,10 @@ namespace {
 
 using codec::Json;
 
-Json inputs_json(const corpus::Corpus& corpus) {
+Json inputs_json(const std::vector<corpus::InputFile>& files) {
   Json inputs = Json::array();
-  for (const corpus::Source& source : corpus.sources) {
-    Json input = {{"path", source.path}, {"hash", source.hash}};
-    if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+  for (const corpus::InputFile& file : files) {
+    inputs.push_back({{"path", file.path}, {"hash", file.hash}});
   }
   return inputs;
 }
@@ -50,7 +49,7 @@ Json whole_document(const PlanFiles& files) {
                     {{"tool", fmt::format("omnibal {}", version())},
                      {"options", files.options},
                      {"seed", files.seed},
-                     {"inputs", inputs_json(files.corpus)}}},
+                     {"inputs", inputs_json(files.inputs)}}},
                    {"corpus", corpus_json(files.corpus)}};
   document.update(files.document);
   return document;

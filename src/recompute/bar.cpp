@@ -60,14 +60,6 @@ Result<RecomputeMask> bar(const BarProblem& problem, const MemoryProbe& probe) {
   return mask;
 }
 
-RecomputeMask recompute_none(std::size_t num_layers) { return RecomputeMask(num_layers, false); }
-
-RecomputeMask recompute_full(std::span<const BarLayer> layers) {
-  RecomputeMask mask(layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) mask[i] = layers[i].can_recompute;
-  return mask;
-}
-
 Status check_memory(const BarProblem& problem, const RecomputeMask& mask,
                     const MemoryProbe& probe) {
   Shortage shortage;

@@ -26,13 +26,9 @@ Result<cost::Load> load_at_caps(const plan::PlanReader& plan) {
 Result<std::vector<metrics::StageSummary>> stages_at_caps(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
-  std::vector<std::int64_t> in_flight;
-  for (std::int32_t stage = 0; stage < pipeline.sizes.pp; ++stage) {
-    in_flight.push_back(schedule::in_flight(pipeline.schedule, StageIndex(stage)));
-  }
   return metrics::summarize_stages(cost::evaluate(*plan.profile(), load),
                                    partition::first_layers(pipeline.cuts), pipeline.recompute,
-                                   in_flight);
+                                   schedule::in_flight(pipeline.schedule));
 }
 
 Status check_stage(const Json& claimed, const metrics::StageSummary& stage) {

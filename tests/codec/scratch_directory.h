@@ -37,6 +37,8 @@ class ScratchDirectory {
   std::string write(std::string_view name, std::string_view content) const {
     const std::string path = *this / name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    // Emptying a file that has content makes some file systems wait for the disk; a new one not.
+    std::filesystem::remove(path);
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }

@@ -196,7 +196,7 @@ def test_inputs_are_read_again(tmp_path):
     plan = tmp_path / "plan"
     ask("pack", lengths, "--vision-cap", 9, "--token-cap", 4096, "--out", plan)
     checks = {check["name"]: check for check in ask("verify", plan)["checks"]}
-    assert checks["inputs"]["detail"].startswith("1 of 1")
+    assert checks["inputs"]["detail"].startswith("1 input files")
     lengths.write_text(json.dumps(rows[:-1]))
     checks = {check["name"]: check for check in ask("verify", plan)["checks"]}
-    assert checks["inputs"]["ok"] and checks["inputs"]["detail"].startswith("0 of 1")
+    assert checks["inputs"]["ok"] and "nothing to compare" in checks["inputs"]["detail"]

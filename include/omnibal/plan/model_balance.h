@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,9 +50,9 @@ struct ModelBalanceRequest {
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
   PartitionMethod method = PartitionMethod::kBmp;
   RecomputeMethod recompute = RecomputeMethod::kNone;
-  std::optional<std::int64_t> memory_bytes;  // absent: no limit
-  std::vector<cluster::Link> links;          // one a boundary; empty: links cost nothing
-  partition::BmpOptions bmp;
+  std::optional<std::int64_t> memory_bytes = std::nullopt;  // absent: no limit
+  std::vector<cluster::Link> links = {};  // one a boundary; empty: links cost nothing
+  partition::BmpOptions bmp = {};
 };
 
 struct JudgedPartition {
@@ -76,11 +77,7 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
 
 /// The keys of `partition` (docs/formats.md) except method and solve_seconds.
 codec::Json to_json(const ModelBalance& balance);
-
-/// Indices of the layers that recompute, ascending, as files have them; and back (error:
-/// kOutOfRange).
-std::vector<std::int64_t> recomputed_layers(const recompute::RecomputeMask& mask);
-Result<recompute::RecomputeMask> recompute_mask(std::span<const std::int64_t> layers,
-                                                std::size_t num_layers);
+/// One entry of `stages[]`.
+codec::Json to_json(const metrics::StageSummary& stage);
 
 }  // namespace omnibal::plan

@@ -74,6 +74,11 @@ RecomputeMask recompute_none(std::size_t num_layers);
 /// Every layer recomputes that can.
 RecomputeMask recompute_full(std::span<const BarLayer> layers);
 
+/// Indices of the layers that recompute, ascending, as files have them; and back (error:
+/// kOutOfRange, naming the index).
+std::vector<std::int64_t> recomputed_layers(const RecomputeMask& mask);
+Result<RecomputeMask> mask_of(std::span<const std::int64_t> layers, std::size_t num_layers);
+
 /// kMemoryInfeasible, as above, unless every stage is within the limit with this mask.
 Status check_memory(const BarProblem& problem, const RecomputeMask& mask, const MemoryProbe& probe);
 

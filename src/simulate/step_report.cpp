@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/simulate/step_report.h"
+
+#include <fmt/format.h>
+
+#include "omnibal/simulate/stage_memory.h"
+
+namespace omnibal::simulate {
+namespace {
+
+Status check_counts(const StepCase& step) {
+  if (static_cast<std::int64_t>(step.cuts.size()) + 1 != step.schedule.num_stages) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} stages need {} cuts", step.schedule.num_stages,
+                             step.schedule.num_stages - 1))
+        .at_key("cuts")
+        .with_value(static_cast<std::int64_t>(step.cuts.size()));
+  }
+  for (const std::vector<cost::Load>& loads : step.loads) {
+    if (static_cast<std::int64_t>(loads.size()) == step.schedule.num_micro_batches) continue;
+    return Error(ErrorCode::kInvalidArgument, "there is not one load a micro-batch")
+        .at_key("loads")
+        .with_value(static_cast<std::int64_t>(loads.size()))
+        .with_limit(std::int64_t{step.schedule.num_micro_batches});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<StepReport> report_step(const StepCase& step) {
+  OMNIBAL_RETURN_IF_ERROR(check_counts(step));
+  OMNIBAL_ASSIGN(const CompiledSchedule compiled, compile(step.schedule));
+  const std::vector<StageCost> stages = stage_costs(step.profile, step.cuts, step.recompute);
+  StepReport report;
+  std::vector<PipelineTimes> pipelines;
+  for (std::size_t rank = 0; rank < step.loads.size(); ++rank) {
+    const std::span<const cluster::Link> links =
+        step.links.empty() ? std::span<const cluster::Link>() : step.links[rank];
+    pipelines.push_back(pipeline_times(stages, links, step.loads[rank]));
+    report.timelines.push_back(simulate(compiled, pipelines.back()));
+    const std::vector<std::int64_t> peaks =
+        peak_bytes(step.schedule, step.profile, step.cuts, step.recompute, step.loads[rank]);
+    report.peak_bytes.insert(report.peak_bytes.end(), peaks.begin(), peaks.end());
+  }
+  OMNIBAL_ASSIGN(report.step, simulate_step(compiled, pipelines));
+  return report;
+}
+
+}  // namespace omnibal::simulate

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/simulate/stage_times.h"
+
+#include <gmock/gmock.h>
+
+#include "omnibal/metrics/stages.h"
+#include "omnibal/simulate/stage_memory.h"
+
+namespace omnibal::simulate {
+namespace {
+
+/// Six layers, each a different linear function of the load; the first two may be frozen.
+cost::Profile small_profile(bool frozen_start) {
+  cost::Profile profile;
+  profile.load = {2, 100, 5000};
+  for (int i = 0; i < 6; ++i) {
+    cost::LayerProfile& layer = profile.layers.emplace_back();
+    layer.name = "layer." + std::to_string(i);
+    layer.trainable = !frozen_start || i > 1;
+    layer.forward_s = {0.001 * i, 0.01, 1e-5 * i, 1e-8};
+    layer.input_grad_s = layer.weight_grad_s = layer.recompute_s = layer.forward_s;
+    layer.activation_bytes = {1000.0 + i, 10, 3, 0};
+    layer.recomputed_bytes = {10, 1, 0, 0};
+    layer.static_bytes = {500, 0, 0, 0};
+    layer.boundary_bytes = {0, 0, 1000.0 * (i + 1), 0};
+  }
+  return profile;
+}
+
+const partition::Cuts kCuts{LayerIndex{2}, LayerIndex{4}};
+const recompute::RecomputeMask kMask{true, false, false, true, true, true};
+
+TEST(StageCosts, AgreeWithTheSummaryAtAnyLoad) {
+  for (const bool frozen : {false, true}) {
+    const cost::Profile profile = small_profile(frozen);
+    const std::vector<StageCost> costs = stage_costs(profile, kCuts, kMask);
+    for (const cost::Load& load : {profile.load, cost::Load{0, 7, 49}, cost::Load{}}) {
+      const auto stages =
+          metrics::summarize_stages(cost::evaluate(profile, load), partition::first_layers(kCuts),
+                                    kMask, std::vector<std::int64_t>{3, 2, 1});
+      for (std::size_t s = 0; s < 3; ++s) {
+        EXPECT_DOUBLE_EQ(costs[s].forward_s.at(load), stages[s].forward_s);
+        EXPECT_DOUBLE_EQ(costs[s].backward_s.at(load), stages[s].backward_s);
+        EXPECT_DOUBLE_EQ(costs[s].recompute_s.at(load), stages[s].recompute_s);
+      }
+    }
+  }
+}
+
+TEST(StageCosts, NoMaskRecomputesNothing) {
+  const std::vector<StageCost> costs = stage_costs(small_profile(false), kCuts, {});
+  for (const StageCost& stage : costs) EXPECT_EQ(stage.recompute_s.at({9, 9, 9}), 0);
+}
+
+TEST(PipelineTimes, TransfersCostLatencyAndBytes) {
+  const std::vector<StageCost> costs = stage_costs(small_profile(false), kCuts, kMask);
+  const std::vector<cluster::Link> links{{1e6, 0.5}, {2e6, 0.25}};
+  const std::vector<cost::Load> loads{{1, 100, 0}, {1, 0, 0}};
+  const PipelineTimes times = pipeline_times(costs, links, loads);
+  // Boundaries behind layers 1 and 3: 2000 and 4000 bytes a token.
+  EXPECT_THAT(times.activation_s, testing::ElementsAre(0.5 + 0.2, 0.25 + 0.2, 0, 0, 0, 0));
+  EXPECT_EQ(times.gradient_s, times.activation_s);
+  const PipelineTimes free = pipeline_times(costs, {}, loads);
+  EXPECT_THAT(free.activation_s, testing::Each(0.0));
+  EXPECT_EQ(free.forward_s, times.forward_s);
+}
+
+TEST(PipelineTimes, NoGradientFlowsBackToFrozenLayers) {
+  const std::vector<StageCost> costs = stage_costs(small_profile(true), kCuts, kMask);
+  const std::vector<cluster::Link> links(2, {1e6, 0.5});
+  const std::vector<cost::Load> loads{{1, 100, 0}};
+  const PipelineTimes times = pipeline_times(costs, links, loads);
+  EXPECT_EQ(times.gradient_s[0], 0);
+  EXPECT_GT(times.gradient_s[1], 0);
+  EXPECT_GT(times.activation_s[0], 0);
+}
+
+TEST(PipelineTimes, AreFilledIntoUsedMemory) {
+  const std::vector<StageCost> costs = stage_costs(small_profile(false), kCuts, kMask);
+  PipelineTimes times = PipelineTimes::zeros(7, 9);
+  const std::vector<cost::Load> loads{{1, 2, 3}, {4, 5, 6}};
+  fill_pipeline_times(costs, {}, loads, times);
+  EXPECT_EQ(times.num_stages, 3);
+  EXPECT_EQ(times.num_micro_batches, 2);
+  EXPECT_EQ(times.forward_s, pipeline_times(costs, {}, loads).forward_s);
+  EXPECT_EQ(times.gradient_s.size(), 6U);
+}
+
+TEST(BoundaryLinks, FollowThePlacementOfTheRanks) {
+  cluster::ClusterSpec cluster;
+  cluster.devices_per_node = 8;
+  cluster.inner = {100, 1};
+  cluster.outer = {10, 2};
+  // tp 2, pp 4, dp 1: all eight devices in a node; each pair shares the boundary.
+  for (const cluster::Link& link : boundary_links(cluster, {.tp = 2, .pp = 4, .dp = 1})) {
+    EXPECT_EQ(link.bytes_per_s, 200);
+    EXPECT_EQ(link.latency_s, 1);
+  }
+  // dp 2: four devices a stage, so that stages 0-1 and 2-3 share a node.
+  const auto links = boundary_links(cluster, {.tp = 2, .pp = 4, .dp = 2}, 1);
+  ASSERT_EQ(links.size(), 3U);
+  EXPECT_EQ(links[0].bytes_per_s, 200);
+  EXPECT_EQ(links[1].bytes_per_s, 20);
+  EXPECT_EQ(links[2].bytes_per_s, 200);
+  EXPECT_TRUE(boundary_links(cluster, {.pp = 1}).empty());
+}
+
+TEST(PeakBytes, OfEqualLoadsIsTheFormula) {
+  const cost::Profile profile = small_profile(false);
+  for (const auto kind : {schedule::ScheduleKind::kOneFOneB, schedule::ScheduleKind::kGPipe}) {
+    for (const std::int32_t m : {1, 2, 8}) {
+      const schedule::Schedule s = *schedule::make_schedule(kind, 3, m);
+      const auto stages =
+          metrics::summarize_stages(cost::evaluate(profile, profile.load),
+                                    partition::first_layers(kCuts), kMask, in_flight(s));
+      const std::vector<cost::Load> loads(static_cast<std::size_t>(m), profile.load);
+      const std::vector<std::int64_t> peaks = peak_bytes(s, profile, kCuts, kMask, loads);
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(peaks[i], stages[i].peak_bytes);
+    }
+  }
+}
+
+TEST(PeakBytes, FollowTheHeaviestMicroBatchesHeldAtOnce) {
+  cost::Profile profile;
+  profile.layers.resize(2);
+  for (cost::LayerProfile& layer : profile.layers) layer.activation_bytes = {0, 0, 1, 0};
+  const schedule::Schedule s = *schedule::make_schedule(schedule::ScheduleKind::kOneFOneB, 2, 4);
+  const std::vector<cost::Load> loads{{0, 10, 0}, {0, 1, 0}, {0, 5, 0}, {0, 7, 0}};
+  // Stage 0 holds two neighbours at once (5 + 7 or 10 + 1), stage 1 one at a time.
+  EXPECT_EQ(peak_bytes(s, profile, {LayerIndex{1}}, {}, loads),
+            (std::vector<std::int64_t>{12, 10}));
+}
+
+}  // namespace
+}  // namespace omnibal::simulate
