@@ -25,6 +25,14 @@ Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus
       {.token_cap = flags.token_cap, .vision_cap = flags.vision_cap, .micro_batch = micro_batch});
 }
 
+void set_all_but_caps(const PackingFlags& flags, pack::PackLimits& limits) {
+  if (flags.vision_floor) limits.vision_floor = *flags.vision_floor;
+  if (flags.token_floor) limits.token_floor = *flags.token_floor;
+  limits.rounds = flags.rounds;
+  // A pack could hold any number of empty samples; non-empty ones cannot be more than its tokens.
+  limits.max_samples = flags.max_samples.value_or(flags.allow_empty ? limits.token_cap : 0);
+}
+
 }  // namespace
 
 std::vector<Flag> corpus_flags(CorpusFlags& flags) {
@@ -89,19 +97,20 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
            .choices = {"reject", "error"}},
           {.name = "--allow-empty",
            .target = &flags.allow_empty,
-           .help = "Pack samples of 0 tokens too; needs --max-samples"},
+           .help = "Pack samples of 0 tokens too"},
           {.name = "--max-samples",
            .target = &flags.max_samples,
-           .help = "Most samples of a pack [default: no limit]",
+           .help = "Most samples of a pack [default: no limit; with --allow-empty, as many as the "
+                   "token cap has tokens]",
            .value_name = "N",
            .min = 1}};
 }
 
 Status check_flags(const PackingFlags& flags) {
-  if (!flags.allow_empty || flags.max_samples) return {};
-  return Error(ErrorCode::kInvalidArgument,
-               "--allow-empty needs --max-samples: a pack could hold any number of empty samples")
-      .at_key("--allow-empty");
+  pack::PackLimits limits = pack::PackLimits::with_paper_floors(flags.vision_cap.value_or(1),
+                                                                flags.token_cap.value_or(1));
+  set_all_but_caps(flags, limits);
+  return pack::check_limits(limits);
 }
 
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
@@ -109,10 +118,7 @@ Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
                                                 std::int64_t micro_batch, std::uint64_t seed) {
   plan::DataPlanOptions options;
   OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus, micro_batch));
-  if (flags.vision_floor) options.limits.vision_floor = *flags.vision_floor;
-  if (flags.token_floor) options.limits.token_floor = *flags.token_floor;
-  options.limits.rounds = flags.rounds;
-  options.limits.max_samples = flags.max_samples.value_or(0);
+  set_all_but_caps(flags, options.limits);
   options.admission.over_long =
       flags.over_long == "error" ? pack::OverLong::kError : pack::OverLong::kReject;
   options.admission.allow_empty = flags.allow_empty;

@@ -29,13 +29,18 @@ std::optional<Rejection> reason_against(std::uint32_t sample, std::int64_t visio
   return std::nullopt;
 }
 
+/// The key of a length list that holds what the reason is about.
+std::string key_of(const Rejection& rejection) {
+  return rejection.reason == "vision" ? "vit_num" : "token_num";
+}
+
 Error over_long_error(const Rejection& rejection) {
   const bool tokens = rejection.reason == "tokens";
   return Error(tokens ? ErrorCode::kTokenCapExceeded : ErrorCode::kVisionCapExceeded,
                tokens ? "a sample has more tokens than a pack may hold"
                       : "a sample has more vision units than a pack may hold")
       .at_row(rejection.sample)
-      .at_key(std::string(rejection.reason))
+      .at_key(key_of(rejection))
       .with_value(rejection.value)
       .with_limit(rejection.limit)
       .with_hint(fmt::format("raise --{}-cap, or leave such samples out with --over-long reject",
@@ -48,7 +53,7 @@ Error nothing_usable(const std::vector<Rejection>& rejected, std::size_t num_sam
   const Rejection& first = rejected.front();
   return std::move(error)
       .at_row(first.sample)
-      .at_key(std::string(first.reason))
+      .at_key(key_of(first))
       .with_value(first.value)
       .with_limit(first.limit)
       .with_hint("the first sample is shown; raise the caps or repair the lengths");
