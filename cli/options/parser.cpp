@@ -32,7 +32,7 @@ void declare(CLI::App& app, const Flag& flag) {
   CLI::Option* option = app.add_option(flag.name, store, flag.help);
   option->required(flag.required);
   if (takes_many(flag) && is_positional(flag)) {
-    option->expected(flag.required ? 1 : 0, 1 << 20);
+    option->expected(flag.required ? 1 : 0, 1 << 20)->allow_extra_args();
   } else if (takes_many(flag)) {
     option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
