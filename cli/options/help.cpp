@@ -58,10 +58,11 @@ std::string synopsis(const Command& command) {
   std::string text = "omnibal " + command.name;
   for (const Flag& flag : command.flags) {
     if (is_positional(flag))
-      text += flag.required ? " " + signature(flag) : fmt::format(" [{}]", signature(flag));
+      text += flag.required ? fmt::format(" {}", signature(flag))
+                            : fmt::format(" [{}]", signature(flag));
   }
   for (const Flag& flag : command.flags) {
-    if (flag.required && !is_positional(flag)) text += " " + signature(flag);
+    if (flag.required && !is_positional(flag)) text += fmt::format(" {}", signature(flag));
   }
   return text + " [flags]";
 }
@@ -89,7 +90,7 @@ std::string markdown_flags(const std::vector<Flag>& flags) {
   for (const Flag& flag : flags) {
     std::string name = signature(flag);
     for (std::size_t bar = 0; (bar = name.find('|', bar)) != std::string::npos; bar += 2) {
-      name.insert(bar, "\\");
+      name.insert(bar, 1, '\\');
     }
     text += fmt::format("| `{}` | {} |\n", name, help_sentence(flag));
   }

@@ -24,4 +24,7 @@ struct LoadedPack {
 /// The groups and their order depend on the set alone. O(n log n).
 void group_alike(std::span<LoadedPack> packs, std::size_t size);
 
+/// Reorders whole groups of `size`, those with the most alike members first. O(n log n).
+void most_alike_first(std::span<LoadedPack> groups, std::size_t size);
+
 }  // namespace omnibal::steps

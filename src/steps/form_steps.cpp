@@ -35,26 +35,34 @@ Ids by_vision_class(const Ids& order, std::span<const metrics::PackLoad> loads) 
   return sorted;
 }
 
-/// Cuts packs in random order into windows of about `options.window` groups, equally large, and
-/// makes each window a sequence of groups.
+LoadedPack with_load(std::int64_t pack, std::span<const metrics::PackLoad> loads) {
+  const metrics::PackLoad& load = loads[static_cast<std::size_t>(pack)];
+  return {{load.vision_units, load.tokens, load.token_pairs}, pack};
+}
+
+/// Makes packs in random order a sequence of groups. A window of `options.window` groups slides
+/// over them: what it holds is grouped, the more alike half of the groups is final, the packs of
+/// the other half wait in it for others like them.
 void group_in_windows(IdSpan packs, std::span<const metrics::PackLoad> loads,
                       const StepOptions& options) {
   const auto dp = static_cast<std::size_t>(options.dp);
   const std::size_t groups = (packs.size() + dp - 1) / dp;
-  if (groups == 0) return;
-  const auto window = options.window == 0 ? groups : static_cast<std::size_t>(options.window);
-  const std::size_t num_windows = (groups + window - 1) / window;
-  std::vector<LoadedPack> members;
-  for (std::size_t w = 0; w < num_windows; ++w) {
-    const std::size_t begin = groups * w / num_windows * dp;
-    const std::size_t end = std::min(groups * (w + 1) / num_windows * dp, packs.size());
-    members.clear();
-    for (const std::int64_t pack : packs.subspan(begin, end - begin)) {
-      const metrics::PackLoad& load = loads[static_cast<std::size_t>(pack)];
-      members.push_back({{load.vision_units, load.tokens, load.token_pairs}, pack});
+  const std::size_t width =
+      options.window == 0 ? groups : std::min(groups, static_cast<std::size_t>(options.window));
+  const std::size_t final_in_window = (width + 1) / 2 * dp;
+  std::vector<LoadedPack> window;
+  std::size_t next = 0;
+  for (std::size_t done = 0; done < packs.size();) {
+    while (window.size() < width * dp && next < packs.size()) {
+      window.push_back(with_load(packs[next++], loads));
     }
-    group_alike(members, dp);
-    for (std::size_t i = begin; i < end; ++i) packs[i] = members[i - begin].pack;
+    group_alike(window, dp);
+    const bool last = next == packs.size();
+    if (!last) most_alike_first(window, dp);
+    const auto end =
+        window.begin() + static_cast<std::ptrdiff_t>(last ? window.size() : final_in_window);
+    for (auto pack = window.begin(); pack != end; ++pack) packs[done++] = pack->pack;
+    window.erase(window.begin(), end);
   }
 }
 

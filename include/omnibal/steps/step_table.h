@@ -50,7 +50,7 @@ Result<Tail> parse_tail(std::string_view name);
 struct StepOptions {
   std::int64_t dp = 8;
   std::int64_t micro_batches = 1;
-  std::int64_t window = 512;  // groups of dp packs that are sorted together; 0: whole epoch
+  std::int64_t window = 512;  // groups of dp packs that are formed together; 0: whole epoch
   Tail tail = Tail::kZeroWeight;
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
@@ -62,9 +62,12 @@ inline constexpr std::int64_t kLargestStep = std::int64_t{1} << 24;
 /// kInvalidArgument: a size below 1, a window below 0, more than kLargestStep packs a step.
 Status check_step_options(const StepOptions& options);
 
-/// Groups of `dp` packs alike in vision units, tokens and attention, formed inside shuffled
-/// windows, dealt to the steps in random order. O(packs log packs). Errors: as
-/// check_step_options; kNothingUsable (no pack, or Tail::kDrop with less than one step).
+/// Groups of `dp` packs alike in vision units, tokens and attention, formed inside a window that
+/// slides over the shuffled packs of each vision class, dealt to the steps in random order
+/// (docs/methods/data.md). Packs of different vision units meet only in the groups of what the
+/// classes have beyond a multiple of dp. O(packs log packs); 24 bytes a pack beside the table.
+/// Errors: as check_step_options; kNothingUsable (no pack, or Tail::kDrop with less than one
+/// step).
 Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const StepOptions& options);
 
 /// Packs in random order dealt to the ranks: what the paper does with ISF packs. Same errors.

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// omnibal pack: the data part of a plan alone.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/data_plan_text.h"
+#include "cli/options/data_flags.h"
+#include "cli/predicted_time.h"
+#include "cli/sample_place.h"
+#include "omnibal/plan/data_plan.h"
+#include "omnibal/plan/plan_directory.h"
+
+namespace omnibal::cli {
+namespace {
+
+using codec::Json;
+
+struct PackFlags {
+  CorpusFlags corpus;
+  PackingFlags packing;
+  std::string method = "isf";
+  std::int64_t micro_batch = 4;
+  std::int64_t cp = 1;
+  std::int64_t tp = 1;
+  std::optional<std::int64_t> dp;
+  std::int64_t micro_batches = 16;
+  std::int64_t window = 512;
+  std::string tail = "zero-weight";
+  std::string out;
+};
+
+Result<std::optional<steps::StepOptions>> step_options(const PackFlags& flags,
+                                                       const Context& context) {
+  if (!flags.dp) return std::optional<steps::StepOptions>();
+  steps::StepOptions options{.dp = *flags.dp,
+                             .micro_batches = flags.micro_batches,
+                             .window = flags.window,
+                             .seed = context.seed};
+  OMNIBAL_ASSIGN(options.tail, steps::parse_tail(flags.tail));
+  OMNIBAL_RETURN_IF_ERROR(steps::check_step_options(options));
+  return std::optional(options);
+}
+
+/// What can be refused before the input is read.
+Status check_before_reading(const PackFlags& flags, const Context& context) {
+  OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
+  OMNIBAL_ASSIGN(const auto steps, step_options(flags, context));
+  static_cast<void>(steps);
+  if (!flags.out.empty() && flags.method != "isf") {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} pads its micro-batches and knows no caps: it makes no plan",
+                             flags.method))
+        .at_key("--method")
+        .with_hint("leave --out away to see its figures, or use --method isf");
+  }
+  return {};
+}
+
+Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::Corpus& corpus,
+                                         const Context& context) {
+  OMNIBAL_ASSIGN(plan::DataPlanOptions options,
+                 data_plan_options(flags.packing, corpus, flags.micro_batch, context.seed));
+  OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
+  options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
+  OMNIBAL_ASSIGN(options.steps, step_options(flags, context));
+  return options;
+}
+
+/// The flags as far as they decide the plan's content.
+Json options_json(const PackFlags& flags) {
+  Json json = to_json(flags.packing);
+  json["method"] = flags.method;
+  json["dummy"] = flags.corpus.dummy;
+  json["micro_batch"] = flags.micro_batch;
+  json["cp"] = flags.cp;
+  json["tp"] = flags.tp;
+  if (!flags.dp) return json;
+  json["dp"] = *flags.dp;
+  json["micro_batches"] = flags.micro_batches;
+  json["window"] = flags.window;
+  json["tail"] = flags.tail;
+  return json;
+}
+
+Status write_data_plan(const PackFlags& flags, const corpus::Corpus& corpus,
+                       const plan::DataPlan& data, const Json& keys, std::uint64_t seed) {
+  return plan::write_plan({.corpus = corpus,
+                           .packs = data.grouping.packs,
+                           .loads = data.loads,
+                           .rejected = data.admission.rejected,
+                           .steps = data.steps ? &*data.steps : nullptr,
+                           .profile = nullptr,
+                           .options = options_json(flags),
+                           .seed = seed,
+                           .document = keys},
+                          flags.out);
+}
+
+Result<Output> run_pack(const PackFlags& flags, const Context& context) {
+  OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
+  OMNIBAL_ASSIGN(const cost::LinearCost forward, predicted_forward(kDefaultModel));
+  OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
+  OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
+  const auto began = std::chrono::steady_clock::now();
+  Result<plan::DataPlan> data =
+      plan::make_data_plan(loaded.corpus, options, forward, context.progress);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (!data) return at_its_source(std::move(data).error(), loaded.corpus);
+  Output output;
+  output.json = plan::to_json(*data, loaded.corpus, options);
+  if (!flags.out.empty()) {
+    OMNIBAL_RETURN_IF_ERROR(
+        write_data_plan(flags, loaded.corpus, *data, output.json, context.seed));
+  }
+  output.json["pack_seconds"] = seconds.count();
+  output.text = to_text(*data, options, output.json, loaded.corpus);
+  if (!flags.out.empty()) output.text += fmt::format("written to {}\n", flags.out);
+  return output;
+}
+
+std::vector<Flag> parallel_flags(PackFlags& flags) {
+  constexpr std::int64_t kMost = 4096;
+  return {{.name = "--cp",
+           .target = &flags.cp,
+           .help = "Context-parallel size; with --tp it sets what packs are padded to inside the "
+                   "token cap",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost},
+          {.name = "--tp",
+           .target = &flags.tp,
+           .help = "Tensor-parallel size with sequence parallelism",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost},
+          {.name = "--dp",
+           .target = &flags.dp,
+           .help = "Data-parallel ranks; packs are dealt into steps only if it is given",
+           .value_name = "N",
+           .min = 1,
+           .max = steps::kLargestStep},
+          {.name = "--micro-batches",
+           .target = &flags.micro_batches,
+           .help = "Micro-batches of a rank in a step",
+           .value_name = "N",
+           .min = 1,
+           .max = steps::kLargestStep},
+          {.name = "--window",
+           .target = &flags.window,
+           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
+                   "whole epoch",
+           .value_name = "N",
+           .min = 0},
+          {.name = "--tail",
+           .target = &flags.tail,
+           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
+                   "out), or packs that run again",
+           .choices = {"zero-weight", "drop", "repeat"}}};
+}
+
+std::vector<Flag> pack_flags(PackFlags& flags) {
+  std::vector<Flag> table = corpus_flags(flags.corpus);
+  const auto add = [&table](std::vector<Flag> more) {
+    table.insert(table.end(), more.begin(), more.end());
+  };
+  add({{.name = "--method",
+        .target = &flags.method,
+        .help = "How samples are grouped: the paper's packer, or a padded baseline to compare with",
+        .choices = pack::method_names()},
+       {.name = "--micro-batch",
+        .target = &flags.micro_batch,
+        .help = "Samples of a padded micro-batch, and what a pack should hold on average when "
+                "caps are chosen",
+        .value_name = "N",
+        .min = 1,
+        .max = 1 << 20}});
+  add(packing_flags(flags.packing));
+  add(parallel_flags(flags));
+  add({{.name = "--out",
+        .target = &flags.out,
+        .help = "The plan directory to write; without, figures alone are printed",
+        .value_name = "DIR"}});
+  return table;
+}
+
+}  // namespace
+
+Command make_pack_command() {
+  auto flags = std::make_shared<PackFlags>();
+  return {.name = "pack",
+          .summary = "Group samples into packs under hard caps, and packs into even steps",
+          .description =
+              "Groups samples so that no pack passes the caps on vision units and tokens, each "
+              "sample in exactly one pack or rejected with a reason. With --dp the packs are "
+              "dealt into steps whose ranks carry nearly equal loads. Caps that are not given "
+              "follow from the samples.",
+          .example =
+              "omnibal pack corpus/ --vision-cap 9 --token-cap 4096\n"
+              "omnibal pack lengths.json --dp 8 --micro-batches 32 --out data-plan/\n"
+              "omnibal pack ai2d=ai2d.json chart=chartqa.json --method device-group --dp 8 --json",
+          .flags = pack_flags(*flags),
+          .run = [flags](const Context& context) { return run_pack(*flags, context); }};
+}
+
+}  // namespace omnibal::cli
