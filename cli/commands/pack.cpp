@@ -72,9 +72,9 @@ Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::C
 
 /// The flags as far as they decide the plan's content.
 Json options_json(const PackFlags& flags) {
-  Json json = to_json(flags.packing);
+  Json json = to_json(flags.corpus);
+  json.update(to_json(flags.packing));
   json["method"] = flags.method;
-  json["dummy"] = flags.corpus.dummy;
   json["micro_batch"] = flags.micro_batch;
   json["cp"] = flags.cp;
   json["tp"] = flags.tp;
@@ -86,15 +86,16 @@ Json options_json(const PackFlags& flags) {
   return json;
 }
 
-Status write_data_plan(const PackFlags& flags, const corpus::Corpus& corpus,
+Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loaded,
                        const plan::DataPlan& data, const Json& keys, std::uint64_t seed) {
-  return plan::write_plan({.corpus = corpus,
+  return plan::write_plan({.corpus = loaded.corpus,
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
                            .options = options_json(flags),
+                           .inputs = loaded.inputs,
                            .seed = seed,
                            .document = keys},
                           flags.out);
@@ -113,8 +114,7 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   Output output;
   output.json = plan::to_json(*data, loaded.corpus, options);
   if (!flags.out.empty()) {
-    OMNIBAL_RETURN_IF_ERROR(
-        write_data_plan(flags, loaded.corpus, *data, output.json, context.seed));
+    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, *data, output.json, context.seed));
   }
   output.json["pack_seconds"] = seconds.count();
   output.text = to_text(*data, options, output.json, loaded.corpus);
