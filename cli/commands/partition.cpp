@@ -15,8 +15,8 @@ namespace {
 
 struct PartitionFlags {
   std::string profile;
-  std::int64_t pp = 0;
-  std::int64_t micro_batches = 0;
+  std::optional<std::int64_t> pp;  // required, as the next
+  std::optional<std::int64_t> micro_batches;
   std::string method = "bmp";
   std::optional<std::string> recompute;
   std::optional<ByteSize> memory;
@@ -42,15 +42,15 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags, int th
   if (flags.method == kJoint) return joint_is_not_there("--method");
   if (recompute == kJoint) return joint_is_not_there("--recompute");
   plan::ModelBalanceRequest request;
-  request.num_stages = static_cast<std::int32_t>(flags.pp);
-  request.num_micro_batches = static_cast<std::int32_t>(flags.micro_batches);
+  request.num_stages = static_cast<std::int32_t>(*flags.pp);
+  request.num_micro_batches = static_cast<std::int32_t>(*flags.micro_batches);
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
   OMNIBAL_ASSIGN(request.method, plan::parse_partition_method(flags.method));
   OMNIBAL_ASSIGN(request.recompute, plan::parse_recompute_method(recompute));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (flags.cluster) {
     OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(*flags.cluster));
-    request.links = simulate::boundary_links(cluster, {.pp = flags.pp});
+    request.links = simulate::boundary_links(cluster, {.pp = *flags.pp});
   }
   request.bmp = {.radius = static_cast<std::int32_t>(flags.radius),
                  .candidates = static_cast<std::int32_t>(flags.candidates),
@@ -85,7 +85,7 @@ std::string to_text(const plan::ModelBalance& balance, const PartitionFlags& fla
              "\n{}: step of {} micro-batches takes {} by {}; {} other candidates simulated\n"
              "slowest stage {} ms (no partition is below {} ms), forward alone {} ms\n"
              "variance of the stages' forward time {:.3f} ms^2; {} cross the cuts a micro-batch\n",
-             flags.method, flags.micro_batches, format_seconds(balance.best.makespan_s),
+             flags.method, *flags.micro_batches, format_seconds(balance.best.makespan_s),
              flags.schedule, balance.alternatives.size(), ms(m.bottleneck_s), ms(m.lower_bound_s),
              ms(m.bottleneck_forward_s), m.var_forward_ms2, format_bytes(m.sum_comm_bytes));
 }
@@ -107,7 +107,8 @@ std::vector<std::string> and_joint(std::vector<std::string> names) {
   return names;
 }
 
-std::vector<Flag> flags_of(PartitionFlags& flags) {
+/// What runs where: sizes, memory, links.
+std::vector<Flag> pipeline_flags(PartitionFlags& flags) {
   return {
       {.name = "PROFILE",
        .target = &flags.profile,
@@ -127,16 +128,6 @@ std::vector<Flag> flags_of(PartitionFlags& flags) {
        .min = 1,
        .max = 1 << 20,
        .required = true},
-      {.name = "--method",
-       .target = &flags.method,
-       .help = "How cuts are chosen",
-       .value_name = "NAME",
-       .choices = and_joint(plan::partition_methods())},
-      {.name = "--recompute",
-       .target = &flags.recompute,
-       .help = "Which layers recompute; bar if --memory is given, else none",
-       .value_name = "NAME",
-       .choices = and_joint(plan::recompute_methods())},
       {.name = "--memory",
        .target = &flags.memory,
        .help = "Memory that a stage may use on a device; no limit if absent",
@@ -150,19 +141,39 @@ std::vector<Flag> flags_of(PartitionFlags& flags) {
        .target = &flags.cluster,
        .help = "Cluster whose links carry the boundaries, a device a stage; absent: transfers take "
                "no time",
-       .value_name = "NAME|FILE"},
-      {.name = "--radius",
-       .target = &flags.radius,
-       .help = "bmp: layers by which every cut may move from the anchor",
-       .value_name = "N",
-       .min = 0,
-       .max = 1 << 20},
-      {.name = "--candidates",
-       .target = &flags.candidates,
-       .help = "bmp: how many of the ranked neighbours are simulated",
-       .value_name = "N",
-       .min = 1,
-       .max = 1 << 20}};
+       .value_name = "NAME|FILE"}};
+}
+
+/// How it is chosen.
+std::vector<Flag> method_flags(PartitionFlags& flags) {
+  return {{.name = "--method",
+           .target = &flags.method,
+           .help = "How cuts are chosen",
+           .value_name = "NAME",
+           .choices = and_joint(plan::partition_methods())},
+          {.name = "--recompute",
+           .target = &flags.recompute,
+           .help = "Which layers recompute; bar if --memory is given, else none",
+           .value_name = "NAME",
+           .choices = and_joint(plan::recompute_methods())},
+          {.name = "--radius",
+           .target = &flags.radius,
+           .help = "bmp: layers by which every cut may move from the anchor",
+           .value_name = "N",
+           .min = 0,
+           .max = 1 << 20},
+          {.name = "--candidates",
+           .target = &flags.candidates,
+           .help = "bmp: how many of the ranked neighbours are simulated",
+           .value_name = "N",
+           .min = 1,
+           .max = 1 << 20}};
+}
+
+std::vector<Flag> flags_of(PartitionFlags& flags) {
+  std::vector<Flag> all = pipeline_flags(flags);
+  for (Flag& flag : method_flags(flags)) all.push_back(std::move(flag));
+  return all;
 }
 
 }  // namespace

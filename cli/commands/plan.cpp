@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/options/data_flags.h"
+#include "cli/sample_place.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/plan/plan_directory.h"
@@ -151,8 +152,10 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   OMNIBAL_ASSIGN(request.data,
                  data_plan_options(flags.packing, loaded.corpus, flags.micro_batch, context.seed));
   request.data.steps = steps::StepOptions{.window = flags.window};
-  OMNIBAL_ASSIGN(const plan::Plan plan,
-                 plan::make_plan(loaded.corpus, model, cluster, request, context.progress));
+  Result<plan::Plan> made =
+      plan::make_plan(loaded.corpus, model, cluster, request, context.progress);
+  if (!made) return at_its_source(std::move(made).error(), loaded.corpus);
+  const plan::Plan& plan = *made;
   codec::Json keys = plan::to_json(plan, loaded.corpus);
   if (!flags.dry_run) {
     OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = loaded.corpus,

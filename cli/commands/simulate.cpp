@@ -211,14 +211,8 @@ Result<Output> run_simulate(const SimulateFlags& flags) {
   return Output{to_json(report), to_text(report), 0};
 }
 
-std::vector<Flag> flags_of(SimulateFlags& flags) {
-  return {{.name = "DIR", .target = &flags.directory, .help = "A plan directory"},
-          {.name = "--step",
-           .target = &flags.step,
-           .help = "Which step of the plan, from 0",
-           .value_name = "K",
-           .min = 0},
-          {.name = "--profile",
+std::vector<Flag> profile_flags(SimulateFlags& flags) {
+  return {{.name = "--profile",
            .target = &flags.profile,
            .help = "A profile to simulate instead of a plan",
            .value_name = "FILE"},
@@ -236,11 +230,6 @@ std::vector<Flag> flags_of(SimulateFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = 1 << 20},
-          {.name = "--schedule",
-           .target = &flags.schedule,
-           .help = "Pipeline schedule; the plan's own, or 1f1b",
-           .value_name = "NAME",
-           .choices = {"1f1b", "gpipe"}},
           {.name = "--loads",
            .target = &flags.loads,
            .help = "Loads of the micro-batches, a JSON array; absent: the profile's reference load",
@@ -248,11 +237,27 @@ std::vector<Flag> flags_of(SimulateFlags& flags) {
           {.name = "--cluster",
            .target = &flags.cluster,
            .help = "Cluster whose links carry the boundaries of --profile, a device a stage",
-           .value_name = "NAME|FILE"},
-          {.name = "--trace",
-           .target = &flags.trace,
-           .help = "Where to write the timeline as a Chrome trace, for Perfetto",
-           .value_name = "FILE"}};
+           .value_name = "NAME|FILE"}};
+}
+
+std::vector<Flag> flags_of(SimulateFlags& flags) {
+  std::vector<Flag> all = {{.name = "DIR", .target = &flags.directory, .help = "A plan directory"},
+                           {.name = "--step",
+                            .target = &flags.step,
+                            .help = "Which step of the plan, from 0; 0 if absent",
+                            .value_name = "K",
+                            .min = 0},
+                           {.name = "--schedule",
+                            .target = &flags.schedule,
+                            .help = "Pipeline schedule; the plan's own, or 1f1b",
+                            .value_name = "NAME",
+                            .choices = {"1f1b", "gpipe"}},
+                           {.name = "--trace",
+                            .target = &flags.trace,
+                            .help = "Where to write the timeline as a Chrome trace, for Perfetto",
+                            .value_name = "FILE"}};
+  for (Flag& flag : profile_flags(flags)) all.push_back(std::move(flag));
+  return all;
 }
 
 }  // namespace
@@ -264,9 +269,8 @@ Command make_simulate_command() {
       .summary = "Simulate a step of a plan, or of a profile with cuts, and say where time goes",
       .description =
           "Executes the schedule of one optimizer step with the load of every micro-batch and says "
-          "where the time of all devices goes: useful work, recomputation, stages and "
-          "data-parallel "
-          "ranks that wait for slower ones, communication, and the bubble of the schedule itself. "
+          "where the time of all devices goes: useful work, recomputation, stages and ranks that "
+          "wait for slower ones, communication, and the bubble of the schedule itself. "
           "Imbalances are told apart by removing one cause after the other and simulating again. "
           "The parts sum to the step's time on all devices.",
       .example =

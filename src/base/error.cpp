@@ -82,18 +82,18 @@ const ErrorCodeInfo& error_code_info(ErrorCode code) {
   return kTable[static_cast<std::size_t>(code)];
 }
 
-Error&& Error::in_file(std::string file) && {
+Error Error::in_file(std::string file) && {
   return where.file = std::move(file), std::move(*this);
 }
-Error&& Error::at_row(std::int64_t row) && { return where.row = row, std::move(*this); }
-Error&& Error::at_key(std::string key) && { return where.key = std::move(key), std::move(*this); }
-Error&& Error::with_value(std::int64_t v) && { return value = v, std::move(*this); }
-Error&& Error::with_value(double v) && { return value = v, std::move(*this); }
-Error&& Error::with_value(std::string v) && { return value = std::move(v), std::move(*this); }
-Error&& Error::with_limit(std::int64_t v) && { return limit = v, std::move(*this); }
-Error&& Error::with_limit(double v) && { return limit = v, std::move(*this); }
-Error&& Error::with_limit(std::string v) && { return limit = std::move(v), std::move(*this); }
-Error&& Error::with_hint(std::string text) && { return hint = std::move(text), std::move(*this); }
+Error Error::at_row(std::int64_t row) && { return where.row = row, std::move(*this); }
+Error Error::at_key(std::string key) && { return where.key = std::move(key), std::move(*this); }
+Error Error::with_value(std::int64_t v) && { return value = v, std::move(*this); }
+Error Error::with_value(double v) && { return value = v, std::move(*this); }
+Error Error::with_value(std::string v) && { return value = std::move(v), std::move(*this); }
+Error Error::with_limit(std::int64_t v) && { return limit = v, std::move(*this); }
+Error Error::with_limit(double v) && { return limit = v, std::move(*this); }
+Error Error::with_limit(std::string v) && { return limit = std::move(v), std::move(*this); }
+Error Error::with_hint(std::string text) && { return hint = std::move(text), std::move(*this); }
 
 std::string to_text(const Error& error) {
   std::string text = fmt::format("error: {}\n", error.message);

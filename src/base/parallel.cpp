@@ -31,7 +31,8 @@ void run_chunks(std::int64_t num_chunks, int threads, const ChunkBody& body) {
 }
 #else
 void run_chunks(std::int64_t num_chunks, int threads, const ChunkBody& body) {
-  tbb::task_arena arena(threads);
+  // More workers than the machine has would draw a warning from oneTBB on stderr.
+  tbb::task_arena arena(std::min(threads, resolve_threads(0)));
   arena.execute(
       [&] { tbb::parallel_for(std::int64_t{0}, num_chunks, body, tbb::simple_partitioner()); });
 }

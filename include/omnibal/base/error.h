@@ -81,16 +81,17 @@ struct Error {
 
   Error(ErrorCode error_code, std::string text) : code(error_code), message(std::move(text)) {}
 
-  Error&& in_file(std::string file) &&;
-  Error&& at_row(std::int64_t row) &&;
-  Error&& at_key(std::string key) &&;
-  Error&& with_value(std::int64_t v) &&;
-  Error&& with_value(double v) &&;
-  Error&& with_value(std::string v) &&;
-  Error&& with_limit(std::int64_t v) &&;
-  Error&& with_limit(double v) &&;
-  Error&& with_limit(std::string v) &&;
-  Error&& with_hint(std::string text) &&;
+  // By value, so that `error = std::move(error).at_row(3)` is safe.
+  Error in_file(std::string file) &&;
+  Error at_row(std::int64_t row) &&;
+  Error at_key(std::string key) &&;
+  Error with_value(std::int64_t v) &&;
+  Error with_value(double v) &&;
+  Error with_value(std::string v) &&;
+  Error with_limit(std::int64_t v) &&;
+  Error with_limit(double v) &&;
+  Error with_limit(std::string v) &&;
+  Error with_hint(std::string text) &&;
 
   ErrorCode code;
   std::string message;
