@@ -76,7 +76,7 @@ def test_wrong_usage_is_exit_code_2(arguments):
 def test_a_typing_error_gets_a_suggestion():
     assert "pack" in refuse(2, "pakc")["hint"]
     assert "a100-80g" in refuse(3, "profile", "--model", "internvl-chat-1.5-26b", "--cluster",
-                                "a100-80")["hint"]
+                                "a100-80", "--out", "p.json")["hint"]
 
 
 def test_the_error_object_names_the_place(tmp_path):
@@ -101,7 +101,8 @@ def test_a_missing_file(tmp_path):
 
 def test_gpus_that_are_no_product(lengths):
     error = refuse(2, "plan", lengths, "--model", "internvl-chat-1.5-26b", "--cluster",
-                   "a100-80g", "--gpus", "60", "--tp", "2", "--pp", "4", "--dp", "8", *CAPS)
+                   "a100-80g", "--gpus", "60", "--tp", "2", "--pp", "4", "--dp", "8", *CAPS,
+                   "--dry-run")
     assert "64" in error["message"] + error["hint"]
 
 

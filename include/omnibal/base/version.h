@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The version of the library, as files and answers carry it.
 #pragma once
 
 #include <string_view>
