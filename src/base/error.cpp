@@ -82,9 +82,7 @@ const ErrorCodeInfo& error_code_info(ErrorCode code) {
   return kTable[static_cast<std::size_t>(code)];
 }
 
-Error Error::in_file(std::string file) && {
-  return where.file = std::move(file), std::move(*this);
-}
+Error Error::in_file(std::string file) && { return where.file = std::move(file), std::move(*this); }
 Error Error::at_row(std::int64_t row) && { return where.row = row, std::move(*this); }
 Error Error::at_key(std::string key) && { return where.key = std::move(key), std::move(*this); }
 Error Error::with_value(std::int64_t v) && { return value = v, std::move(*this); }

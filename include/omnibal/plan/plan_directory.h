@@ -33,12 +33,12 @@ struct PlanFiles {
   const pack::Packs& packs;
   const std::vector<metrics::PackLoad>& loads;
   const std::vector<pack::Rejection>& rejected;
-  const steps::StepTable* steps = nullptr;      // null: packs alone
-  const cost::Profile* profile = nullptr;       // null: no model part
+  const steps::StepTable* steps = nullptr;  // null: packs alone
+  const cost::Profile* profile = nullptr;   // null: no model part
   /// What the user asked for, as far as it decides the content: no times, hosts, threads or
   /// output paths. `input` (as typed) and `dummy` let verify read the inputs again.
   codec::Json options = codec::Json::object();
-  std::vector<corpus::InputFile> inputs = {};   // what was read, for provenance
+  std::vector<corpus::InputFile> inputs = {};  // what was read, for provenance
   std::uint64_t seed = 0;
   codec::Json document = codec::Json::object();  // the keys of `pack` and `plan`
 };
