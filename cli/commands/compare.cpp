@@ -29,7 +29,6 @@ struct CompareFlags {
   CorpusFlags corpus;
   PackingFlags packing;
   std::int64_t dp = 8;
-  std::int64_t micro_batch = 4;
   std::vector<std::string> methods;
   std::string model = kDefaultModel;
 };
@@ -126,14 +125,14 @@ std::string table_of(const std::vector<Row>& rows) {
 Result<Comparison> prepare(const CompareFlags& flags, const corpus::Corpus& corpus,
                            const Context& context) {
   OMNIBAL_ASSIGN(const plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, flags.micro_batch, context.seed));
+                 data_plan_options(flags.packing, corpus, context.seed));
   Comparison comparison;
   comparison.samples = plan::columns(corpus);
   auto admission = pack::admit(comparison.samples, options.limits, options.admission);
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
   comparison.accepted = std::move(admission->accepted);
   comparison.request = {.limits = options.limits,
-                        .micro_batches = {.size = flags.micro_batch, .dp = flags.dp},
+                        .micro_batches = {.size = flags.packing.micro_batch, .dp = flags.dp},
                         .seed = context.seed};
   comparison.steps = {.dp = flags.dp, .micro_batches = 1, .seed = context.seed};
   return comparison;
@@ -147,7 +146,7 @@ std::string to_text(const CompareFlags& flags, const Comparison& comparison,
              "micro-batches of {} samples\n"
              "padding and imbalance between ranks as fractions; time predicted for {}\n\n",
              comparison.accepted.size(), flags.dp, limits.vision_cap, limits.token_cap,
-             flags.micro_batch, flags.model) +
+             flags.packing.micro_batch, flags.model) +
          table_of(rows);
 }
 
@@ -166,41 +165,30 @@ Result<Output> run_compare(const CompareFlags& flags, const Context& context) {
     rows_json.push_back(to_json(row));
   }
   Output output;
-  output.json = {{"dp", flags.dp}, {"micro_batch", flags.micro_batch}, {"rows", rows_json}};
+  output.json = {{"dp", flags.dp}, {"micro_batch", flags.packing.micro_batch}, {"rows", rows_json}};
   output.text = to_text(flags, comparison, rows);
   return output;
 }
 
 std::vector<Flag> compare_flags(CompareFlags& flags) {
-  std::vector<Flag> table = corpus_flags(flags.corpus);
-  const auto add = [&table](std::vector<Flag> more) {
-    table.insert(table.end(), more.begin(), more.end());
-  };
-  add({{.name = "--dp",
-        .target = &flags.dp,
-        .help = "Data-parallel ranks",
-        .value_name = "N",
-        .min = 1,
-        .max = 1 << 20},
-       {.name = "--micro-batch",
-        .target = &flags.micro_batch,
-        .help = "Samples of a padded micro-batch, and what a pack should hold on average when "
-                "caps are chosen",
-        .value_name = "N",
-        .min = 1,
-        .max = 1 << 20},
-       {.name = "--methods",
-        .target = &flags.methods,
-        .help = "Methods to show beside random, sorted, device-group, isf and omnibal; without, "
-                "all there are",
-        .value_name = "NAME,..."},
-       {.name = "--model",
-        .target = &flags.model,
-        .help = "Model whose forward time is predicted: a preset, a pair VISION+LLM, or the path "
-                "of a Hugging Face config.json",
-        .value_name = "NAME"}});
-  add(packing_flags(flags.packing));
-  return table;
+  return joined({corpus_flags(flags.corpus),
+                 {{.name = "--dp",
+                   .target = &flags.dp,
+                   .help = "Data-parallel ranks",
+                   .value_name = "N",
+                   .min = 1,
+                   .max = 1 << 20},
+                  {.name = "--methods",
+                   .target = &flags.methods,
+                   .help = "Methods to show beside random, sorted, device-group, isf and omnibal; "
+                           "without, all there are",
+                   .value_name = "NAME,..."},
+                  {.name = "--model",
+                   .target = &flags.model,
+                   .help = "Model whose forward time is predicted: a preset, a pair VISION+LLM, "
+                           "or the path of a Hugging Face config.json",
+                   .value_name = "NAME"}},
+                 packing_flags(flags.packing)});
 }
 
 }  // namespace

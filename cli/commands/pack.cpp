@@ -23,24 +23,20 @@ struct PackFlags {
   CorpusFlags corpus;
   PackingFlags packing;
   std::string method = "isf";
-  std::int64_t micro_batch = 4;
   std::int64_t cp = 1;
   std::int64_t tp = 1;
   std::optional<std::int64_t> dp;
   std::int64_t micro_batches = 16;
-  std::int64_t window = 512;
-  std::string tail = "zero-weight";
+  StepFlags steps;
   std::string out;
 };
 
-Result<std::optional<steps::StepOptions>> step_options(const PackFlags& flags,
-                                                       const Context& context) {
+/// Nothing without --dp: packs are then not dealt into steps.
+Result<std::optional<steps::StepOptions>> steps_of(const PackFlags& flags, const Context& context) {
   if (!flags.dp) return std::optional<steps::StepOptions>();
-  steps::StepOptions options{.dp = *flags.dp,
-                             .micro_batches = flags.micro_batches,
-                             .window = flags.window,
-                             .seed = context.seed};
-  OMNIBAL_ASSIGN(options.tail, steps::parse_tail(flags.tail));
+  OMNIBAL_ASSIGN(steps::StepOptions options, step_options(flags.steps, context.seed));
+  options.dp = *flags.dp;
+  options.micro_batches = flags.micro_batches;
   OMNIBAL_RETURN_IF_ERROR(steps::check_step_options(options));
   return std::optional(options);
 }
@@ -48,8 +44,7 @@ Result<std::optional<steps::StepOptions>> step_options(const PackFlags& flags,
 /// What can be refused before the input is read.
 Status check_before_reading(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
-  OMNIBAL_ASSIGN(const auto steps, step_options(flags, context));
-  static_cast<void>(steps);
+  OMNIBAL_RETURN_IF_ERROR(steps_of(flags, context));
   if (!flags.out.empty() && flags.method != "isf") {
     return Error(ErrorCode::kInvalidArgument,
                  fmt::format("{} pads its micro-batches and knows no caps: it makes no plan",
@@ -63,10 +58,10 @@ Status check_before_reading(const PackFlags& flags, const Context& context) {
 Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::Corpus& corpus,
                                          const Context& context) {
   OMNIBAL_ASSIGN(plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, flags.micro_batch, context.seed));
+                 data_plan_options(flags.packing, corpus, context.seed));
   OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
   options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
-  OMNIBAL_ASSIGN(options.steps, step_options(flags, context));
+  OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
   return options;
 }
 
@@ -75,14 +70,12 @@ Json options_json(const PackFlags& flags) {
   Json json = to_json(flags.corpus);
   json.update(to_json(flags.packing));
   json["method"] = flags.method;
-  json["micro_batch"] = flags.micro_batch;
   json["cp"] = flags.cp;
   json["tp"] = flags.tp;
   if (!flags.dp) return json;
   json["dp"] = *flags.dp;
   json["micro_batches"] = flags.micro_batches;
-  json["window"] = flags.window;
-  json["tail"] = flags.tail;
+  json.update(to_json(flags.steps));
   return json;
 }
 
@@ -148,43 +141,23 @@ std::vector<Flag> parallel_flags(PackFlags& flags) {
            .help = "Micro-batches of a rank in a step",
            .value_name = "N",
            .min = 1,
-           .max = steps::kLargestStep},
-          {.name = "--window",
-           .target = &flags.window,
-           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
-                   "whole epoch",
-           .value_name = "N",
-           .min = 0},
-          {.name = "--tail",
-           .target = &flags.tail,
-           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
-                   "out), or packs that run again",
-           .choices = {"zero-weight", "drop", "repeat"}}};
+           .max = steps::kLargestStep}};
 }
 
 std::vector<Flag> pack_flags(PackFlags& flags) {
-  std::vector<Flag> table = corpus_flags(flags.corpus);
-  const auto add = [&table](std::vector<Flag> more) {
-    table.insert(table.end(), more.begin(), more.end());
-  };
-  add({{.name = "--method",
-        .target = &flags.method,
-        .help = "How samples are grouped: the paper's packer, or a padded baseline to compare with",
-        .choices = pack::method_names()},
-       {.name = "--micro-batch",
-        .target = &flags.micro_batch,
-        .help = "Samples of a padded micro-batch, and what a pack should hold on average when "
-                "caps are chosen",
-        .value_name = "N",
-        .min = 1,
-        .max = 1 << 20}});
-  add(packing_flags(flags.packing));
-  add(parallel_flags(flags));
-  add({{.name = "--out",
-        .target = &flags.out,
-        .help = "The plan directory to write; without, figures alone are printed",
-        .value_name = "DIR"}});
-  return table;
+  return joined({corpus_flags(flags.corpus),
+                 {{.name = "--method",
+                   .target = &flags.method,
+                   .help = "How samples are grouped: the paper's packer, or a padded baseline to "
+                           "compare with",
+                   .choices = pack::method_names()}},
+                 packing_flags(flags.packing),
+                 parallel_flags(flags),
+                 step_flags(flags.steps),
+                 {{.name = "--out",
+                   .target = &flags.out,
+                   .help = "The plan directory to write; without, figures alone are printed",
+                   .value_name = "DIR"}}});
 }
 
 }  // namespace

@@ -5,14 +5,15 @@
 
 #include "cli/command.h"
 #include "cli/options/data_flags.h"
+#include "cli/plan_text.h"
 #include "cli/sample_place.h"
-#include "cli/text_table.h"
-#include "omnibal/base/quantity.h"
 #include "omnibal/plan/plan_directory.h"
 #include "omnibal/plan/planner.h"
 
 namespace omnibal::cli {
 namespace {
+
+constexpr std::int64_t kMostDevices = 1 << 20;
 
 struct PlanFlags {
   CorpusFlags corpus;
@@ -22,13 +23,12 @@ struct PlanFlags {
   std::int64_t gpus = 0;
   std::optional<std::int64_t> tp, pp, dp;
   std::int64_t global_batch = 1024;
-  std::int64_t micro_batch = 4;
   std::string schedule = "1f1b";
   std::optional<ByteSize> memory;
   std::string profile;
   std::string heads = "replicate";
   std::vector<std::string> freeze;
-  std::int64_t window = 512;
+  StepFlags steps;
   std::string layout = "integrated";
   std::string links = "model";
   bool explain = false;
@@ -58,7 +58,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   plan::PlanRequest request;
   OMNIBAL_ASSIGN(request.sizes, sizes_of(flags, cluster));
   request.global_batch = flags.global_batch;
-  request.micro_batch = flags.micro_batch;
+  request.micro_batch = flags.packing.micro_batch;
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (!flags.profile.empty()) {
@@ -74,65 +74,16 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
 codec::Json options_json(const PlanFlags& flags) {
   codec::Json json = to_json(flags.corpus);
   json.update(to_json(flags.packing));
+  json.update(to_json(flags.steps));
   json["model"] = flags.model;
   json["cluster"] = flags.cluster;
   json["gpus"] = flags.gpus;
   json["global_batch"] = flags.global_batch;
-  json["micro_batch"] = flags.micro_batch;
   json["heads"] = flags.heads;
   json["freeze"] = flags.freeze;
   if (!flags.profile.empty()) json["profile"] = flags.profile;
   if (flags.memory) json["memory"] = flags.memory->bytes;
   return json;
-}
-
-std::string ablation_table(const plan::Plan& plan) {
-  std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
-  for (const plan::AblationRow& row : plan.ablation) {
-    rows.push_back({row.name, fmt::format("{:.2f} s", row.step_s),
-                    fmt::format("{:.1f}", row.gpu_days), fmt::format("{:.2f}x", row.speedup)});
-  }
-  rows.push_back({"no idle time", "", fmt::format("{:.1f}", plan.bound_gpu_days), ""});
-  return text_table(rows);
-}
-
-std::string stage_table(const plan::Plan& plan) {
-  std::vector<std::vector<std::string>> rows = {
-      {"stage", "layers", "forward", "backward", "recompute", "in flight", "peak"}};
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const metrics::StageSummary& stage = plan.stages[s];
-    rows.push_back(
-        {fmt::format("{}", s),
-         fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
-         format_seconds(stage.forward_s), format_seconds(stage.backward_s),
-         format_seconds(stage.recompute_s), fmt::format("{}", stage.in_flight),
-         format_bytes(stage.peak_bytes)});
-  }
-  return text_table(rows);
-}
-
-std::string to_text(const plan::Plan& plan, const PlanFlags& flags) {
-  const steps::StepSummary& steps = *plan.data.step_summary;
-  std::string text = fmt::format(
-      "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
-      "{} steps of {} micro-batches on {} ranks; imbalance vision {:.4f}, tokens {:.4f}, "
-      "attention {:.4f}, time {:.4f}\n"
-      "tp {} x pp {} x dp {}, {}; fullest stage {} of {}\n\n",
-      plan.data.admission.accepted.size(), plan.data.grouping.packs.size(),
-      plan.data_options.limits.vision_cap, plan.data_options.limits.token_cap,
-      plan.data.admission.rejected.size(), steps.count, steps.micro_batches, plan.sizes.dp,
-      steps.dist_ratio.vision, steps.dist_ratio.tokens, steps.dist_ratio.attention,
-      steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp, plan.sizes.dp,
-      schedule::to_string(plan.schedule), format_bytes(plan.prediction.peak_bytes),
-      format_bytes(plan.memory_bytes));
-  text += ablation_table(plan);
-  text += fmt::format(
-      "\nprediction ({} links): {:.2f} s a step, {:.1f} h and {:.1f} GPU days an epoch, {:.0f} "
-      "samples/s, MFU {:.0f} %\n",
-      flags.links == "free" ? "free" : "modelled", plan.prediction.step_s, plan.prediction.hours,
-      plan.prediction.gpu_days, plan.prediction.samples_per_s, 100 * plan.prediction.mfu);
-  if (flags.explain) text += "\nstages, every micro-batch at the caps:\n" + stage_table(plan);
-  return text + (flags.dry_run ? "" : fmt::format("written to {}\n", flags.out));
 }
 
 Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
@@ -149,9 +100,8 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   OMNIBAL_ASSIGN(plan::PlanRequest request, request_of(flags, cluster, context));
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
-  OMNIBAL_ASSIGN(request.data,
-                 data_plan_options(flags.packing, loaded.corpus, flags.micro_batch, context.seed));
-  request.data.steps = steps::StepOptions{.window = flags.window};
+  OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, loaded.corpus, context.seed));
+  OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
   Result<plan::Plan> made =
       plan::make_plan(loaded.corpus, model, cluster, request, context.progress);
   if (!made) return at_its_source(std::move(made).error(), loaded.corpus);
@@ -170,96 +120,104 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
                                               .document = keys},
                                              flags.out));
   }
-  return Output{std::move(keys), to_text(plan, flags)};
+  std::string text = to_text(plan, flags.explain);
+  if (!flags.dry_run) text += fmt::format("written to {}\n", flags.out);
+  return Output{std::move(keys), std::move(text)};
+}
+
+std::vector<Flag> model_flags(PlanFlags& flags) {
+  return {{.name = "--model",
+           .target = &flags.model,
+           .help = "A preset, a pair VISION+LLM, or the path of a Hugging Face config.json",
+           .value_name = "NAME",
+           .required = true},
+          {.name = "--freeze",
+           .target = &flags.freeze,
+           .help = "Parts that are not trained: vision, projector, llm",
+           .value_name = "PART,..."},
+          {.name = "--heads",
+           .target = &flags.heads,
+           .help = "Attention whose heads do not divide by tp: computed whole by every device, or "
+                   "padded with zero heads",
+           .choices = {"replicate", "pad"}},
+          {.name = "--profile",
+           .target = &flags.profile,
+           .help = "Measured layer costs to use instead of the analytic ones",
+           .value_name = "FILE"},
+          {.name = "--layout",
+           .target = &flags.layout,
+           .help = "Where the vision tower runs: its layers are pipeline layers",
+           .choices = {"integrated"}}};
+}
+
+std::vector<Flag> cluster_flags(PlanFlags& flags) {
+  return {{.name = "--cluster",
+           .target = &flags.cluster,
+           .help = "A preset (a100-80g, h100-80g, h200) or a TOML file",
+           .value_name = "NAME",
+           .required = true},
+          {.name = "--gpus",
+           .target = &flags.gpus,
+           .help = "Devices of the cluster to use",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices,
+           .required = true},
+          {.name = "--memory",
+           .target = &flags.memory,
+           .help = "Memory a stage may use on a device; without, the cluster's less its reserve",
+           .value_name = "SIZE"},
+          {.name = "--links",
+           .target = &flags.links,
+           .help = "The prediction's transfers between stages; the ablation is always free of them",
+           .choices = {"model", "free"}}};
+}
+
+std::vector<Flag> parallel_flags(PlanFlags& flags) {
+  return {{.name = "--tp",
+           .target = &flags.tp,
+           .help = "Tensor-parallel size",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
+          {.name = "--pp",
+           .target = &flags.pp,
+           .help = "Pipeline stages",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
+          {.name = "--dp",
+           .target = &flags.dp,
+           .help = "Data-parallel size; one of --tp, --pp and --dp may be left to --gpus",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
+          {.name = "--global-batch",
+           .target = &flags.global_batch,
+           .help = "Samples a step, a pack standing for --micro-batch of them",
+           .value_name = "N",
+           .min = 1,
+           .max = std::int64_t{1} << 30},
+          {.name = "--schedule",
+           .target = &flags.schedule,
+           .help = "Pipeline schedule",
+           .choices = {"1f1b", "gpipe"}}};
 }
 
 std::vector<Flag> plan_flags(PlanFlags& flags) {
-  std::vector<Flag> table = corpus_flags(flags.corpus);
-  const auto add = [&table](std::vector<Flag> more) {
-    table.insert(table.end(), more.begin(), more.end());
-  };
-  add({{.name = "--model",
-        .target = &flags.model,
-        .help = "A preset, a pair VISION+LLM, or the path of a Hugging Face config.json",
-        .value_name = "NAME",
-        .required = true},
-       {.name = "--cluster",
-        .target = &flags.cluster,
-        .help = "A preset (a100-80g, h100-80g, h200) or a TOML file",
-        .value_name = "NAME",
-        .required = true},
-       {.name = "--gpus",
-        .target = &flags.gpus,
-        .help = "Devices of the cluster to use",
-        .value_name = "N",
-        .min = 1,
-        .max = 1 << 20,
-        .required = true},
-       {.name = "--tp",
-        .target = &flags.tp,
-        .help = "Tensor-parallel size",
-        .value_name = "N",
-        .min = 1},
-       {.name = "--pp",
-        .target = &flags.pp,
-        .help = "Pipeline stages",
-        .value_name = "N",
-        .min = 1},
-       {.name = "--dp",
-        .target = &flags.dp,
-        .help = "Data-parallel size; of --tp, --pp and --dp one may be left to --gpus",
-        .value_name = "N",
-        .min = 1},
-       {.name = "--global-batch",
-        .target = &flags.global_batch,
-        .help = "Samples a step, a pack standing for --micro-batch of them",
-        .value_name = "N",
-        .min = 1},
-       {.name = "--micro-batch",
-        .target = &flags.micro_batch,
-        .help = "Samples of an unpacked micro-batch, which a pack replaces",
-        .value_name = "N",
-        .min = 1},
-       {.name = "--schedule",
-        .target = &flags.schedule,
-        .help = "Pipeline schedule",
-        .choices = {"1f1b", "gpipe"}},
-       {.name = "--memory",
-        .target = &flags.memory,
-        .help = "Memory a stage may use on a device; without, the cluster's less its reserve",
-        .value_name = "SIZE"},
-       {.name = "--profile",
-        .target = &flags.profile,
-        .help = "Measured layer costs to use instead of the analytic ones",
-        .value_name = "FILE"},
-       {.name = "--heads",
-        .target = &flags.heads,
-        .help = "Attention whose heads do not divide by tp: computed whole by every device, or "
-                "padded with zero heads",
-        .choices = {"replicate", "pad"}},
-       {.name = "--freeze",
-        .target = &flags.freeze,
-        .help = "Parts that are not trained: vision, projector, llm",
-        .value_name = "PART,..."},
-       {.name = "--window",
-        .target = &flags.window,
-        .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
-                "whole epoch",
-        .value_name = "N",
-        .min = 0},
-       {.name = "--layout",
-        .target = &flags.layout,
-        .help = "Where the vision tower runs: its layers are pipeline layers",
-        .choices = {"integrated"}},
-       {.name = "--links",
-        .target = &flags.links,
-        .help = "The prediction's communication between stages; the ablation is always free of it",
-        .choices = {"model", "free"}}});
-  add(packing_flags(flags.packing));
-  add({{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},
-       {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
-       {.name = "--out", .target = &flags.out, .help = "The plan directory", .value_name = "DIR"}});
-  return table;
+  return joined(
+      {corpus_flags(flags.corpus),
+       model_flags(flags),
+       cluster_flags(flags),
+       parallel_flags(flags),
+       packing_flags(flags.packing),
+       step_flags(flags.steps),
+       {{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},
+        {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
+        {.name = "--out",
+         .target = &flags.out,
+         .help = "The plan directory",
+         .value_name = "DIR"}}});
 }
 
 }  // namespace

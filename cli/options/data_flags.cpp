@@ -15,14 +15,13 @@ void warn_of_findings(const corpus::LoadedCorpus& loaded, const Context& context
 }
 
 /// Caps from the flags; what is not given by the paper's heuristic.
-Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus& corpus,
-                                 std::int64_t micro_batch) {
+Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus& corpus) {
   if (flags.vision_cap && flags.token_cap) {
     return pack::PackLimits::with_paper_floors(*flags.vision_cap, *flags.token_cap);
   }
-  return pack::paper_limits(
-      plan::columns(corpus),
-      {.token_cap = flags.token_cap, .vision_cap = flags.vision_cap, .micro_batch = micro_batch});
+  return pack::paper_limits(plan::columns(corpus), {.token_cap = flags.token_cap,
+                                                    .vision_cap = flags.vision_cap,
+                                                    .micro_batch = flags.micro_batch});
 }
 
 void set_all_but_caps(const PackingFlags& flags, pack::PackLimits& limits) {
@@ -31,6 +30,36 @@ void set_all_but_caps(const PackingFlags& flags, pack::PackLimits& limits) {
   limits.rounds = flags.rounds;
   // A pack could hold any number of empty samples; non-empty ones cannot be more than its tokens.
   limits.max_samples = flags.max_samples.value_or(flags.allow_empty ? limits.token_cap : 0);
+}
+
+std::vector<Flag> cap_flags(PackingFlags& flags) {
+  return {{.name = "--vision-cap",
+           .target = &flags.vision_cap,
+           .help = "Most vision units of a pack (the paper's Q_v)",
+           .value_name = "N",
+           .min = 1,
+           .max = pack::kLargestCap},
+          {.name = "--token-cap",
+           .target = &flags.token_cap,
+           .help = "Most tokens of a pack (Q_t)",
+           .value_name = "N",
+           .min = 1,
+           .max = pack::kLargestCap},
+          {.name = "--vision-floor",
+           .target = &flags.vision_floor,
+           .help = "Vision units from which a pack is final (Q'_v) [default: --vision-cap]",
+           .value_name = "N",
+           .min = 0},
+          {.name = "--token-floor",
+           .target = &flags.token_floor,
+           .help = "Tokens from which a pack is final (Q'_t) [default: --token-cap less 128]",
+           .value_name = "N",
+           .min = 0},
+          {.name = "--limits",
+           .target = &flags.limits,
+           .help = "How caps that are not given are chosen: as the paper's authors do, from the "
+                   "mean ratio of tokens to vision units",
+           .choices = {"paper"}}};
 }
 
 }  // namespace
@@ -58,52 +87,52 @@ Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context
 }
 
 std::vector<Flag> packing_flags(PackingFlags& flags) {
-  return {{.name = "--vision-cap",
-           .target = &flags.vision_cap,
-           .help = "Most vision units of a pack (the paper's Q_v)",
-           .value_name = "N",
-           .min = 1,
-           .max = pack::kLargestCap},
-          {.name = "--token-cap",
-           .target = &flags.token_cap,
-           .help = "Most tokens of a pack (Q_t)",
-           .value_name = "N",
-           .min = 1,
-           .max = pack::kLargestCap},
-          {.name = "--vision-floor",
-           .target = &flags.vision_floor,
-           .help = "Vision units from which a pack is final (Q'_v) [default: --vision-cap]",
+  return joined({cap_flags(flags),
+                 {{.name = "--rounds",
+                   .target = &flags.rounds,
+                   .help = "Rounds of sampling and filtering (T); the last does not filter",
+                   .value_name = "N",
+                   .min = 1,
+                   .max = 1000000},
+                  {.name = "--over-long",
+                   .target = &flags.over_long,
+                   .help = "A sample above a cap is left out and listed, or ends the command",
+                   .choices = {"reject", "error"}},
+                  {.name = "--allow-empty",
+                   .target = &flags.allow_empty,
+                   .help = "Pack samples of 0 tokens too"},
+                  {.name = "--max-samples",
+                   .target = &flags.max_samples,
+                   .help = "Most samples of a pack [default: no limit; with --allow-empty, as "
+                           "many as the token cap has tokens]",
+                   .value_name = "N",
+                   .min = 1},
+                  {.name = "--micro-batch",
+                   .target = &flags.micro_batch,
+                   .help = "Samples of a padded micro-batch, which a pack replaces",
+                   .value_name = "N",
+                   .min = 1,
+                   .max = 1 << 20}}});
+}
+
+std::vector<Flag> step_flags(StepFlags& flags) {
+  return {{.name = "--window",
+           .target = &flags.window,
+           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
+                   "whole epoch",
            .value_name = "N",
            .min = 0},
-          {.name = "--token-floor",
-           .target = &flags.token_floor,
-           .help = "Tokens from which a pack is final (Q'_t) [default: --token-cap less 128]",
-           .value_name = "N",
-           .min = 0},
-          {.name = "--rounds",
-           .target = &flags.rounds,
-           .help = "Rounds of sampling and filtering (T); the last does not filter",
-           .value_name = "N",
-           .min = 1,
-           .max = 1000000},
-          {.name = "--limits",
-           .target = &flags.limits,
-           .help = "How caps that are not given are chosen: as the paper's authors do, from the "
-                   "mean ratio of tokens to vision units",
-           .choices = {"paper"}},
-          {.name = "--over-long",
-           .target = &flags.over_long,
-           .help = "A sample above a cap is left out and listed, or ends the command",
-           .choices = {"reject", "error"}},
-          {.name = "--allow-empty",
-           .target = &flags.allow_empty,
-           .help = "Pack samples of 0 tokens too"},
-          {.name = "--max-samples",
-           .target = &flags.max_samples,
-           .help = "Most samples of a pack [default: no limit; with --allow-empty, as many as the "
-                   "token cap has tokens]",
-           .value_name = "N",
-           .min = 1}};
+          {.name = "--tail",
+           .target = &flags.tail,
+           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
+                   "out), or packs that run again",
+           .choices = {"zero-weight", "drop", "repeat"}}};
+}
+
+Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t seed) {
+  steps::StepOptions options{.window = flags.window, .seed = seed};
+  OMNIBAL_ASSIGN(options.tail, steps::parse_tail(flags.tail));
+  return options;
 }
 
 Status check_flags(const PackingFlags& flags) {
@@ -114,15 +143,14 @@ Status check_flags(const PackingFlags& flags) {
 }
 
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
-                                                const corpus::Corpus& corpus,
-                                                std::int64_t micro_batch, std::uint64_t seed) {
+                                                const corpus::Corpus& corpus, std::uint64_t seed) {
   plan::DataPlanOptions options;
-  OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus, micro_batch));
+  OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus));
   set_all_but_caps(flags, options.limits);
   options.admission.over_long =
       flags.over_long == "error" ? pack::OverLong::kError : pack::OverLong::kReject;
   options.admission.allow_empty = flags.allow_empty;
-  options.micro_batch = micro_batch;
+  options.micro_batch = flags.micro_batch;
   options.seed = seed;
   return options;
 }
@@ -135,7 +163,8 @@ codec::Json to_json(const PackingFlags& flags) {
   codec::Json json = {{"rounds", flags.rounds},
                       {"limits", flags.limits},
                       {"over_long", flags.over_long},
-                      {"allow_empty", flags.allow_empty}};
+                      {"allow_empty", flags.allow_empty},
+                      {"micro_batch", flags.micro_batch}};
   const auto add = [&json](const char* key, const std::optional<std::int64_t>& value) {
     if (value) json[key] = *value;
   };
@@ -145,6 +174,10 @@ codec::Json to_json(const PackingFlags& flags) {
   add("token_floor", flags.token_floor);
   add("max_samples", flags.max_samples);
   return json;
+}
+
+codec::Json to_json(const StepFlags& flags) {
+  return {{"window", flags.window}, {"tail", flags.tail}};
 }
 
 }  // namespace omnibal::cli

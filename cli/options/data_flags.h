@@ -32,9 +32,10 @@ struct PackingFlags {
   std::string over_long = "reject";
   bool allow_empty = false;
   std::optional<std::int64_t> max_samples;
+  std::int64_t micro_batch = 4;
 };
 
-/// --vision-cap ... --max-samples.
+/// --vision-cap ... --micro-batch.
 std::vector<Flag> packing_flags(PackingFlags& flags);
 
 /// What can be refused before the input is read: kInvalidArgument.
@@ -42,11 +43,22 @@ Status check_flags(const PackingFlags& flags);
 
 /// Caps as given, or by the paper's heuristic from the samples.
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
-                                                const corpus::Corpus& corpus,
-                                                std::int64_t micro_batch, std::uint64_t seed);
+                                                const corpus::Corpus& corpus, std::uint64_t seed);
+
+struct StepFlags {
+  std::int64_t window = 512;
+  std::string tail = "zero-weight";
+};
+
+/// --window, --tail.
+std::vector<Flag> step_flags(StepFlags& flags);
+
+/// Error: kInvalidArgument.
+Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t seed);
 
 /// The flags as far as they decide a plan's content, for its provenance.
 codec::Json to_json(const CorpusFlags& flags);
 codec::Json to_json(const PackingFlags& flags);
+codec::Json to_json(const StepFlags& flags);
 
 }  // namespace omnibal::cli

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <variant>
@@ -35,5 +36,14 @@ struct Flag {
   std::optional<std::int64_t> max = std::nullopt;
   bool required = false;
 };
+
+/// A command's table from those that several commands share and its own.
+inline std::vector<Flag> joined(std::initializer_list<std::vector<Flag>> tables) {
+  std::vector<Flag> flags;
+  for (const std::vector<Flag>& table : tables) {
+    flags.insert(flags.end(), table.begin(), table.end());
+  }
+  return flags;
+}
 
 }  // namespace omnibal::cli

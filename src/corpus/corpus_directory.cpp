@@ -39,26 +39,11 @@ std::string column_path(const std::string& directory, std::string_view column) {
 }
 
 Json header_of(const Corpus& corpus, const Json& provenance) {
-  Json sources = Json::array();
-  for (const Source& source : corpus.sources) {
-    sources.push_back({{"name", source.name},
-                       {"path", source.path},
-                       {"hash", source.hash},
-                       {"samples", source.num_samples},
-                       {"weight", source.weight},
-                       {"repeat", source.repeat}});
-  }
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"samples", corpus.size()},
-          {"unit",
-           {{"name", corpus.unit.name},
-            {"vision_tokens", corpus.unit.vision_tokens},
-            {"llm_tokens", corpus.unit.llm_tokens}}},
-          {"supervised_is_estimate", corpus.supervised_is_estimate},
-          {"sources", std::move(sources)},
-          {"hash", content_hash(corpus)},
-          {"provenance", provenance}};
+  Json header = {{"format", kFormat}, {"version", kVersion}};
+  header.update(describe(corpus));
+  header["hash"] = content_hash(corpus);
+  header["provenance"] = provenance;
+  return header;
 }
 
 Result<VisionUnit> unit_from(const JsonFields& header, const std::string& file) {
@@ -176,6 +161,25 @@ void rename_sources(std::vector<Source>& sources, const std::string& name) {
 }
 
 }  // namespace
+
+Json describe(const Corpus& corpus) {
+  Json sources = Json::array();
+  for (const Source& source : corpus.sources) {
+    sources.push_back({{"name", source.name},
+                       {"path", source.path},
+                       {"hash", source.hash},
+                       {"samples", source.num_samples},
+                       {"weight", source.weight},
+                       {"repeat", source.repeat}});
+  }
+  return {{"samples", corpus.size()},
+          {"unit",
+           {{"name", corpus.unit.name},
+            {"vision_tokens", corpus.unit.vision_tokens},
+            {"llm_tokens", corpus.unit.llm_tokens}}},
+          {"supervised_is_estimate", corpus.supervised_is_estimate},
+          {"sources", std::move(sources)}};
+}
 
 std::string content_hash(const Corpus& corpus) {
   codec::Hasher hasher;

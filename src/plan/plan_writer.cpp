@@ -23,25 +23,6 @@ Json inputs_json(const std::vector<corpus::InputFile>& files) {
   return inputs;
 }
 
-Json corpus_json(const corpus::Corpus& corpus) {
-  Json sources = Json::array();
-  for (const corpus::Source& source : corpus.sources) {
-    sources.push_back({{"name", source.name},
-                       {"path", source.path},
-                       {"hash", source.hash},
-                       {"samples", source.num_samples},
-                       {"weight", source.weight},
-                       {"repeat", source.repeat}});
-  }
-  return {{"samples", corpus.size()},
-          {"unit",
-           {{"name", corpus.unit.name},
-            {"vision_tokens", corpus.unit.vision_tokens},
-            {"llm_tokens", corpus.unit.llm_tokens}}},
-          {"supervised_is_estimate", corpus.supervised_is_estimate},
-          {"sources", sources}};
-}
-
 Json whole_document(const PlanFiles& files) {
   Json document = {{"format", kPlanFormat},
                    {"version", kPlanVersion},
@@ -50,7 +31,7 @@ Json whole_document(const PlanFiles& files) {
                      {"options", files.options},
                      {"seed", files.seed},
                      {"inputs", inputs_json(files.inputs)}}},
-                   {"corpus", corpus_json(files.corpus)}};
+                   {"corpus", corpus::describe(files.corpus)}};
   document.update(files.document);
   return document;
 }

@@ -104,6 +104,9 @@ Status write_corpus(const Corpus& corpus, const std::string& directory,
                     const nlohmann::ordered_json& provenance);
 Status write_corpus(const Corpus& corpus, const std::string& directory);
 
+/// What corpus.json and plan.json say of a corpus: samples, unit, supervised_is_estimate, sources.
+nlohmann::ordered_json describe(const Corpus& corpus);
+
 /// What two corpora share exactly when all their columns are equal: XXH128 of the bytes of vision,
 /// dummy_vision, tokens, supervised, source and row, one after the other, little-endian.
 std::string content_hash(const Corpus& corpus);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/text_table.h"
+#include "omnibal/base/quantity.h"
+
+namespace omnibal::cli {
+namespace {
+
+std::string ablation_table(const plan::Plan& plan) {
+  std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
+  for (const plan::AblationRow& row : plan.ablation) {
+    rows.push_back({row.name, fmt::format("{:.2f} s", row.step_s),
+                    fmt::format("{:.1f}", row.gpu_days), fmt::format("{:.2f}x", row.speedup)});
+  }
+  rows.push_back({"no idle time", "", fmt::format("{:.1f}", plan.bound_gpu_days), ""});
+  return text_table(rows);
+}
+
+std::string stage_table(const plan::Plan& plan) {
+  std::vector<std::vector<std::string>> rows = {
+      {"stage", "layers", "forward", "backward", "recompute", "in flight", "peak"}};
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const metrics::StageSummary& stage = plan.stages[s];
+    rows.push_back(
+        {fmt::format("{}", s),
+         fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
+         format_seconds(stage.forward_s), format_seconds(stage.backward_s),
+         format_seconds(stage.recompute_s), fmt::format("{}", stage.in_flight),
+         format_bytes(stage.peak_bytes)});
+  }
+  return text_table(rows);
+}
+
+}  // namespace
+
+std::string to_text(const plan::Plan& plan, bool with_stages) {
+  const steps::StepSummary& steps = *plan.data.step_summary;
+  std::string text = fmt::format(
+      "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
+      "{} steps of {} micro-batches on {} ranks; imbalance vision {:.4f}, tokens {:.4f}, "
+      "attention {:.4f}, time {:.4f}\n"
+      "tp {} x pp {} x dp {}, {}; fullest stage {} of {}\n\n",
+      plan.data.admission.accepted.size(), plan.data.grouping.packs.size(),
+      plan.data_options.limits.vision_cap, plan.data_options.limits.token_cap,
+      plan.data.admission.rejected.size(), steps.count, steps.micro_batches, plan.sizes.dp,
+      steps.dist_ratio.vision, steps.dist_ratio.tokens, steps.dist_ratio.attention,
+      steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp, plan.sizes.dp,
+      schedule::to_string(plan.schedule), format_bytes(plan.prediction.peak_bytes),
+      format_bytes(plan.memory_bytes));
+  text += ablation_table(plan);
+  text += fmt::format(
+      "\nprediction ({} links): {:.2f} s a step, {:.1f} h and {:.1f} GPU days an epoch, {:.0f} "
+      "samples/s, MFU {:.0f} %\n",
+      plan.free_links ? "free" : "modelled", plan.prediction.step_s, plan.prediction.hours,
+      plan.prediction.gpu_days, plan.prediction.samples_per_s, 100 * plan.prediction.mfu);
+  if (with_stages) text += "\nstages, every micro-batch at the caps:\n" + stage_table(plan);
+  return text;
+}
+
+}  // namespace omnibal::cli

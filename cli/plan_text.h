@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole plan for people: what was packed, the ablation, the prediction.
+#pragma once
+
+#include <string>
+
+#include "omnibal/plan/planner.h"
+
+namespace omnibal::cli {
+
+/// `with_stages`: the table of stages too.
+std::string to_text(const plan::Plan& plan, bool with_stages);
+
+}  // namespace omnibal::cli
