@@ -163,6 +163,10 @@ Result<const Json*> JsonFields::array(std::string_view key) const {
 }
 
 Status JsonFields::only(std::initializer_list<std::string_view> known) const {
+  return only(std::span(known.begin(), known.size()));
+}
+
+Status JsonFields::only(std::span<const std::string_view> known) const {
   if (!object_.is_object()) return member("").error();
   for (const auto& entry : object_.get_ref<const Json::object_t&>()) {
     if (std::find(known.begin(), known.end(), entry.first) != known.end()) continue;

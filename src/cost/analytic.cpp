@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 
 #include "cost/layer_demand.h"
@@ -35,10 +34,13 @@ Status check_options(const ModelSpec& model, const AnalyticOptions& options) {
     if (size >= 1) continue;
     return Error(ErrorCode::kInvalidArgument, "tp and dp are at least 1").with_value(size);
   }
-  for (const double load :
-       {options.load.vision_units, options.load.tokens, options.load.token_pairs}) {
-    if (std::isfinite(load) && load >= 0) continue;
-    return Error(ErrorCode::kInvalidArgument, "a load is not negative").with_value(load);
+  if (!is_allowed(options.load)) {
+    return Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a load of {} vision units, {} tokens and {} token pairs is negative "
+                    "or above {}, {} and {}",
+                    options.load.vision_units, options.load.tokens, options.load.token_pairs,
+                    kLargestLoad.vision_units, kLargestLoad.tokens, kLargestLoad.token_pairs));
   }
   OMNIBAL_RETURN_IF_ERROR(
       check_divides("the vision tower's MLP", model.vision.mlp_width, options.tp));

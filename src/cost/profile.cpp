@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/cost/profile.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace omnibal::cost {
 namespace {
 
 std::int64_t whole_bytes(const LinearCost& cost, const Load& load) {
-  return std::llround(cost.at(load));
+  return std::llround(std::clamp(cost.at(load), 0.0, static_cast<double>(kBytesLimit)));
 }
 
 /// The layer as it runs: gradients that nobody needs are gone, and so is what only they keep.
@@ -34,6 +35,13 @@ void for_each_layer(const Profile& profile, const Visit& visit) {
 }
 
 }  // namespace
+
+bool is_allowed(const Load& load) {
+  const auto within = [](double part, double most) { return part >= 0 && part <= most; };
+  return within(load.vision_units, kLargestLoad.vision_units) &&
+         within(load.tokens, kLargestLoad.tokens) &&
+         within(load.token_pairs, kLargestLoad.token_pairs);
+}
 
 bool LinearCost::is_zero() const { return *this == LinearCost{}; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The costs of a layer in profile.json: one table for reading and writing.
+// The costs of a layer in profile.json: one table for reading, refusing unknown keys and
+// writing.
 #pragma once
 
 #include <array>
@@ -32,6 +33,14 @@ inline constexpr std::array kCostKeys = {
     CostKey{"boundary_bytes", &LayerProfile::boundary_bytes},
 };
 
+/// Every key of a layer.
+inline constexpr auto kLayerKeys = [] {
+  std::array<std::string_view, 4 + kCostKeys.size()> keys = {"name", "kind", "trainable",
+                                                             "parameters"};
+  for (std::size_t i = 0; i < kCostKeys.size(); ++i) keys[4 + i] = kCostKeys[i].name;
+  return keys;
+}();
+
 struct TermKey {
   std::string_view name;
   double LinearCost::*member;
@@ -43,5 +52,12 @@ inline constexpr std::array kTermKeys = {
     TermKey{"per_token", &LinearCost::per_token},
     TermKey{"per_token_pair", &LinearCost::per_token_pair},
 };
+
+/// Every key of a cost that depends on the load.
+inline constexpr auto kTermNames = [] {
+  std::array<std::string_view, kTermKeys.size()> names;
+  for (std::size_t i = 0; i < kTermKeys.size(); ++i) names[i] = kTermKeys[i].name;
+  return names;
+}();
 
 }  // namespace omnibal::cost

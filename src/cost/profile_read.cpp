@@ -6,6 +6,7 @@
 #include "cost/profile_keys.h"
 #include "omnibal/codec/files.h"
 #include "omnibal/codec/json.h"
+#include "omnibal/cost/load_json.h"
 
 namespace omnibal::cost {
 namespace {
@@ -16,7 +17,6 @@ using codec::JsonFields;
 constexpr double kMaxSeconds = 1e6;
 constexpr double kMaxBytes = 1e15;
 constexpr double kMaxParameters = 1e15;
-constexpr double kMaxLoad = 1e12;
 
 double largest(const CostKey& key) { return key.name.ends_with("_s") ? kMaxSeconds : kMaxBytes; }
 
@@ -36,8 +36,7 @@ struct LayerEntry {
 
 Result<LinearCost> read_terms(const LayerEntry& layer, const CostKey& key, const Json& object) {
   const JsonFields terms(object, layer.file, fmt::format("{}.{}", layer.place, key.name));
-  OMNIBAL_RETURN_IF_ERROR(
-      terms.only({"constant", "per_vision_unit", "per_token", "per_token_pair"}));
+  OMNIBAL_RETURN_IF_ERROR(terms.only(kTermNames));
   LinearCost cost;
   for (const TermKey& term : kTermKeys) {
     OMNIBAL_ASSIGN(cost.*term.member, terms.number_or(term.name, 0, 0, largest(key)));
@@ -77,9 +76,7 @@ Status read_costs(const LayerEntry& entry, LayerProfile& layer) {
 
 Status read_layer_fields(const LayerEntry& entry, LayerProfile& layer) {
   const JsonFields fields = entry.fields();
-  OMNIBAL_RETURN_IF_ERROR(fields.only(
-      {"name", "kind", "trainable", "parameters", "forward_s", "input_grad_s", "weight_grad_s",
-       "recompute_s", "activation_bytes", "recomputed_bytes", "static_bytes", "boundary_bytes"}));
+  OMNIBAL_RETURN_IF_ERROR(fields.only(kLayerKeys));
   if (fields.has("kind")) {
     OMNIBAL_ASSIGN(const std::string kind, fields.text("kind"));
     Result<model::LayerKind> parsed = model::parse_layer_kind(kind);
@@ -105,16 +102,10 @@ Result<LayerProfile> read_layer(const Json& json, const std::string& file, std::
 }
 
 /// Needed where a cost depends on it: tables are shown at this load.
-Result<Load> read_load(const JsonFields& fields, const std::string& file, bool needed) {
-  Load load;
-  if (!needed && !fields.has("load")) return load;
+Result<Load> read_reference_load(const JsonFields& fields, const std::string& file, bool needed) {
+  if (!needed && !fields.has("load")) return Load{};
   OMNIBAL_ASSIGN(const Json* object, fields.object("load"));
-  const JsonFields inside(*object, file, "load");
-  OMNIBAL_RETURN_IF_ERROR(inside.only({"vision_units", "tokens", "token_pairs"}));
-  OMNIBAL_ASSIGN(load.vision_units, inside.number("vision_units", 0, kMaxLoad));
-  OMNIBAL_ASSIGN(load.tokens, inside.number("tokens", 0, kMaxLoad));
-  OMNIBAL_ASSIGN(load.token_pairs, inside.number("token_pairs", 0, kMaxLoad * kMaxLoad));
-  return load;
+  return read_load(JsonFields(*object, file, "load"));
 }
 
 bool depends_on_load(const Profile& profile) {
@@ -165,7 +156,7 @@ Result<Profile> from_json(const Json& root, const std::string& file) {
   OMNIBAL_RETURN_IF_ERROR(read_provenance(fields, profile));
   OMNIBAL_ASSIGN(const Json* list, fields.array("layers"));
   OMNIBAL_RETURN_IF_ERROR(read_layers(*list, file, profile));
-  OMNIBAL_ASSIGN(profile.load, read_load(fields, file, depends_on_load(profile)));
+  OMNIBAL_ASSIGN(profile.load, read_reference_load(fields, file, depends_on_load(profile)));
   return profile;
 }
 

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kStepsPerChunk = 16;
 
+}  // namespace
+
 cost::Load to_load(const metrics::PackLoad& load) {
   return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
           static_cast<double>(load.token_pairs)};
 }
-
-}  // namespace
 
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
                                                        const cluster::ParallelSizes& sizes) {

@@ -30,6 +30,7 @@ Result<Bench> set_up(const cost::Profile& profile, const ModelBalanceRequest& re
       const schedule::Schedule schedule,
       schedule::make_schedule(request.schedule, request.num_stages, request.num_micro_batches));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
+  OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, profile.load, request.num_micro_batches));
   std::vector<cost::LayerCost> costs = cost::evaluate(profile, profile.load);
   std::vector<recompute::BarLayer> layers = recompute::bar_layers(profile, costs);
   return Bench{

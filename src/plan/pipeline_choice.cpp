@@ -42,6 +42,8 @@ Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
   OMNIBAL_ASSIGN(const schedule::Schedule schedule,
                  schedule::make_schedule(plan.schedule, num_stages, num_micro_batches));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
+  OMNIBAL_RETURN_IF_ERROR(
+      cost::check_bytes(plan.profile, full_pack(plan.data_options.limits), plan.micro_batches));
   PipelineProblem problem{
       .profile = plan.profile,
       .kind = plan.schedule,

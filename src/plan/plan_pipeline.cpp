@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace omnibal::plan {
 namespace {
 
@@ -45,7 +47,11 @@ Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::S
   OMNIBAL_ASSIGN(sizes.dp, fields.integer("dp", steps.dp, steps.dp));
   OMNIBAL_RETURN_IF_ERROR(
       fields.integer("micro_batches", steps.micro_batches, steps.micro_batches));
-  return sizes;
+  if (sizes.tp <= kMostDevices / sizes.pp / sizes.dp) return sizes;
+  return Error(ErrorCode::kInvalidPlan, "tp x pp x dp are more devices than a cluster may have")
+      .in_file(document_name())
+      .at_key("parallel")
+      .with_limit(kMostDevices);
 }
 
 Result<partition::Cuts> read_cuts(const JsonFields& root, const cluster::ParallelSizes& sizes,
@@ -83,15 +89,77 @@ Result<recompute::RecomputeMask> read_recompute(const JsonFields& root, std::int
   return mask;
 }
 
+/// Every id is a pack or a zero-weight pack: whoever simulates takes loads by id.
+Status check_ids(const PlanReader& plan) {
+  const auto num_packs = static_cast<std::int64_t>(plan.pack_loads().size());
+  const std::vector<std::int64_t>& ids = plan.steps()->pack_ids;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == steps::kZeroWeightPack || (ids[i] >= 0 && ids[i] < num_packs)) continue;
+    return Error(ErrorCode::kInvalidPlan,
+                 fmt::format("entry {} is pack {}, there are {} packs", i, ids[i], num_packs))
+        .in_file("steps.npy")
+        .at_row(static_cast<std::int64_t>(i))
+        .with_value(ids[i])
+        .with_limit(num_packs - 1);
+  }
+  return {};
+}
+
+/// Loads that costs may be evaluated at; returns the parts of the largest together.
+Result<cost::Load> check_loads(std::span<const metrics::PackLoad> loads) {
+  cost::Load largest;
+  for (std::size_t p = 0; p < loads.size(); ++p) {
+    const cost::Load load = to_load(loads[p]);
+    if (!cost::is_allowed(load)) {
+      return Error(ErrorCode::kInvalidPlan,
+                   fmt::format("pack {} has {} vision units, {} tokens, {} token pairs: negative "
+                               "or too many",
+                               p, loads[p].vision_units, loads[p].tokens, loads[p].token_pairs))
+          .in_file("pack_load.npy")
+          .at_row(static_cast<std::int64_t>(p));
+    }
+    largest.vision_units = std::max(largest.vision_units, load.vision_units);
+    largest.tokens = std::max(largest.tokens, load.tokens);
+    largest.token_pairs = std::max(largest.token_pairs, load.token_pairs);
+  }
+  return largest;
+}
+
+/// What the arrays must hold before anything is simulated.
+Status check_arrays(const PlanReader& plan) {
+  OMNIBAL_RETURN_IF_ERROR(check_ids(plan));
+  OMNIBAL_ASSIGN(const cost::Load largest, check_loads(plan.pack_loads()));
+  Status bytes = cost::check_bytes(*plan.profile(), largest, plan.steps()->micro_batches);
+  if (!bytes.ok()) return std::move(bytes).error().in_file("profile.json");
+  return {};
+}
+
+/// Whether transfers between stages take time.
+Result<bool> read_links_cost(const JsonFields& root) {
+  OMNIBAL_ASSIGN(const std::string links, root.text("links"));
+  if (links == "model" || links == "free") return links == "model";
+  return Error(ErrorCode::kInvalidPlan, "links are neither model nor free")
+      .in_file(document_name())
+      .at_key("links")
+      .with_value(links);
+}
+
 Result<schedule::Schedule> read_schedule(const JsonFields& root,
                                          const cluster::ParallelSizes& sizes,
                                          std::int64_t micro_batches) {
   OMNIBAL_ASSIGN(const Json* json, root.object("schedule"));
   OMNIBAL_ASSIGN(const std::string name,
                  JsonFields(*json, document_name(), "schedule").text("kind"));
-  OMNIBAL_ASSIGN(const schedule::ScheduleKind kind, schedule::parse_schedule_kind(name));
-  return schedule::make_schedule(kind, static_cast<std::int32_t>(sizes.pp),
-                                 static_cast<std::int32_t>(micro_batches));
+  const auto in_this_plan = [](Error error) {  // not an argument of the user's
+    error.code = ErrorCode::kInvalidPlan;
+    return std::move(error).in_file(document_name()).at_key("schedule.kind");
+  };
+  Result<schedule::ScheduleKind> kind = schedule::parse_schedule_kind(name);
+  if (!kind) return in_this_plan(std::move(kind).error());
+  Result<schedule::Schedule> schedule = schedule::make_schedule(
+      *kind, static_cast<std::int32_t>(sizes.pp), static_cast<std::int32_t>(micro_batches));
+  if (!schedule) return in_this_plan(std::move(schedule).error());
+  return schedule;
 }
 
 }  // namespace
@@ -106,6 +174,7 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   const JsonFields root(plan.document(), document_name());
   PlanPipeline pipeline;
   OMNIBAL_ASSIGN(pipeline.sizes, read_sizes(root, *plan.steps()));
+  OMNIBAL_RETURN_IF_ERROR(check_arrays(plan));
   OMNIBAL_ASSIGN(pipeline.cluster, read_cluster(root));
   OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes, num_layers));
   OMNIBAL_ASSIGN(pipeline.recompute, read_recompute(root, num_layers));
@@ -113,8 +182,8 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
                  read_schedule(root, pipeline.sizes, plan.steps()->micro_batches));
   OMNIBAL_ASSIGN(pipeline.steps.schedule, simulate::compile(pipeline.schedule));
   pipeline.steps.stages = simulate::stage_costs(*plan.profile(), pipeline.cuts, pipeline.recompute);
-  OMNIBAL_ASSIGN(const std::string links, root.text("links"));
-  if (links != "free") pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes);
+  OMNIBAL_ASSIGN(const bool links_cost, read_links_cost(root));
+  if (links_cost) pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes);
   return pipeline;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "omnibal/plan/plan_directory.h"
@@ -14,6 +16,36 @@ Error lengths_disagree(const std::string& path, std::size_t value, std::size_t e
       .with_value(static_cast<std::int64_t>(value))
       .with_limit(static_cast<std::int64_t>(expected))
       .with_hint("the plan is damaged: make it anew with `omnibal plan` or `omnibal pack`");
+}
+
+/// Squares and sums of lengths stay far inside 64 bits.
+constexpr std::uint32_t kLengthLimit = std::uint32_t{1} << 31;
+
+Status check_lengths(const std::string& path, std::span<const std::uint32_t> lengths) {
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < kLengthLimit) continue;
+    return Error(ErrorCode::kInvalidPlan,
+                 fmt::format("entry {} is {}, no sample is as long", i, lengths[i]))
+        .in_file(path)
+        .at_row(static_cast<std::int64_t>(i))
+        .with_value(std::int64_t{lengths[i]})
+        .with_limit(std::int64_t{kLengthLimit} - 1);
+  }
+  return {};
+}
+
+/// [steps, micro-batches, dp]: at least one of each, and no larger step than can be formed.
+Status check_step_shape(const std::string& path, const std::vector<std::int64_t>& shape) {
+  const bool empty = std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; });
+  if (!empty && shape[2] <= steps::kLargestStep && shape[1] <= steps::kLargestStep / shape[2]) {
+    return {};
+  }
+  return Error(ErrorCode::kInvalidPlan,
+               fmt::format("the shape is ({}): {}", fmt::join(shape, ", "),
+                           empty ? "a plan with steps has at least one of each extent"
+                                 : "a step holds too many packs"))
+      .in_file(path)
+      .with_limit(empty ? 1 : steps::kLargestStep);
 }
 
 /// Opens an array, keeps its mapping in `files` and points `column` at it.
@@ -60,13 +92,16 @@ Status PlanReader::read_samples(const std::string& directory) {
                                    std::pair{"sample_row.npy", sample_row_.size()}}) {
     if (size != num_samples) return lengths_disagree(in(name), size, num_samples);
   }
-  return {};
+  OMNIBAL_RETURN_IF_ERROR(check_lengths(in("sample_vision.npy"), sample_vision_));
+  return check_lengths(in("sample_tokens.npy"), sample_tokens_);
 }
 
 Status PlanReader::read_optional_parts(const std::string& directory) {
   if (document_.contains("steps")) {
-    OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(directory + "/steps.npy"));
+    const std::string path = directory + "/steps.npy";
+    OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(path));
     OMNIBAL_ASSIGN(const std::span<const std::int64_t> ids, file.as<std::int64_t>(3));
+    OMNIBAL_RETURN_IF_ERROR(check_step_shape(path, file.shape()));
     steps_ = steps::StepTable{.num_steps = file.shape()[0],
                               .micro_batches = file.shape()[1],
                               .dp = file.shape()[2],
@@ -79,7 +114,8 @@ Status PlanReader::read_optional_parts(const std::string& directory) {
 }
 
 Result<PlanReader> PlanReader::open(const std::string& directory) {
-  if (!std::filesystem::is_directory(directory)) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored)) {
     return Error(ErrorCode::kFileNotFound, "there is no plan directory of this name")
         .in_file(directory)
         .with_hint("make one with `omnibal plan ... --out DIR`");

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include "omnibal/codec/json.h"
+#include "omnibal/cost/load_json.h"
 #include "omnibal/simulate/step_report.h"
 
 namespace omnibal::simulate {
 namespace {
 
-constexpr double kMostOfAnything = 1e18;
+/// As many as --micro-batches accepts.
+constexpr std::size_t kMostMicroBatches = std::size_t{1} << 20;
 
 Result<cost::Load> read_load(const codec::Json& row, const std::string& path, std::size_t index) {
   if (!row.is_object()) {
@@ -18,12 +20,7 @@ Result<cost::Load> read_load(const codec::Json& row, const std::string& path, st
   }
   const codec::JsonFields fields(row, path, fmt::format("[{}]", index),
                                  static_cast<std::int64_t>(index));
-  OMNIBAL_RETURN_IF_ERROR(fields.only({"vision_units", "tokens", "token_pairs"}));
-  cost::Load load;
-  OMNIBAL_ASSIGN(load.vision_units, fields.number("vision_units", 0, kMostOfAnything));
-  OMNIBAL_ASSIGN(load.tokens, fields.number("tokens", 0, kMostOfAnything));
-  OMNIBAL_ASSIGN(load.token_pairs, fields.number("token_pairs", 0, kMostOfAnything));
-  return load;
+  return cost::read_load(fields);
 }
 
 }  // namespace
@@ -37,6 +34,12 @@ Result<std::vector<cost::Load>> read_loads(const std::string& path) {
   if (rows.empty()) {
     return Error(ErrorCode::kEmptyInput, "there are no loads: a step has at least one micro-batch")
         .in_file(path);
+  }
+  if (rows.size() > kMostMicroBatches) {
+    return Error(ErrorCode::kOutOfRange, "there are more loads than a step has micro-batches")
+        .in_file(path)
+        .with_value(static_cast<std::int64_t>(rows.size()))
+        .with_limit(static_cast<std::int64_t>(kMostMicroBatches));
   }
   std::vector<cost::Load> loads;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "omnibal/simulate/stage_memory.h"
 
 namespace omnibal::simulate {
@@ -26,10 +28,25 @@ Status check_counts(const StepCase& step) {
   return {};
 }
 
+/// The parts of the largest loads together: costs grow with each.
+cost::Load largest_load(const StepCase& step) {
+  cost::Load largest;
+  for (const std::vector<cost::Load>& loads : step.loads) {
+    for (const cost::Load& load : loads) {
+      largest.vision_units = std::max(largest.vision_units, load.vision_units);
+      largest.tokens = std::max(largest.tokens, load.tokens);
+      largest.token_pairs = std::max(largest.token_pairs, load.token_pairs);
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 Result<StepReport> report_step(const StepCase& step) {
   OMNIBAL_RETURN_IF_ERROR(check_counts(step));
+  OMNIBAL_RETURN_IF_ERROR(
+      cost::check_bytes(step.profile, largest_load(step), step.schedule.num_micro_batches));
   OMNIBAL_ASSIGN(const CompiledSchedule compiled, compile(step.schedule));
   const std::vector<StageCost> stages = stage_costs(step.profile, step.cuts, step.recompute);
   StepReport report;

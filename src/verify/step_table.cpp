@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "checks.h"
 #include "omnibal/metrics/balance.h"
+#include "omnibal/plan/epoch.h"
 
 namespace omnibal::verify {
 namespace {
 
 using codec::Json;
+using codec::JsonFields;
 
 Result<const Json*> steps_of(const plan::PlanReader& plan) {
-  return codec::JsonFields(plan.document(), std::string(plan::kPlanDocument)).object("steps");
+  return JsonFields(plan.document(), document_name()).object("steps");
 }
 
 /// How often each pack runs in an epoch, and how many entries are zero-weight packs.
@@ -37,6 +41,7 @@ Result<Runs> count_runs(const plan::PlanReader& plan) {
 
 /// Which numbers of runs the tail policy allows.
 Status check_tail(const Runs& runs, const std::string& tail) {
+  if (!steps::parse_tail(tail)) return violation("there is no tail policy \"{}\"", tail);
   for (std::size_t p = 0; p < runs.of_pack.size(); ++p) {
     const std::int64_t count = runs.of_pack[p];
     if (count == 0 && tail != "drop") return violation("pack {} runs in no step", p);
@@ -48,31 +53,68 @@ Status check_tail(const Runs& runs, const std::string& tail) {
   return {};
 }
 
-std::int64_t samples_run_again(const plan::PlanReader& plan, const Runs& runs) {
+/// Packs that run again, and the samples in them.
+struct Repeats {
+  std::int64_t packs = 0;
   std::int64_t samples = 0;
+};
+
+Repeats repeats_of(const plan::PlanReader& plan, const Runs& runs) {
+  Repeats repeats;
   for (std::size_t p = 0; p < runs.of_pack.size(); ++p) {
-    const std::int64_t size = plan.pack_offsets()[p + 1] - plan.pack_offsets()[p];
-    samples += std::max<std::int64_t>(0, runs.of_pack[p] - 1) * size;
+    const std::int64_t again = std::max<std::int64_t>(0, runs.of_pack[p] - 1);
+    repeats.packs += again;
+    repeats.samples += again * pack_size(plan, p);
   }
-  return samples;
+  return repeats;
 }
 
-using LoadOf = std::int64_t metrics::PackLoad::*;
-
-double dist_of(const plan::PlanReader& plan, LoadOf part) {
-  std::vector<double> load;
-  for (const metrics::PackLoad& pack : plan.pack_loads()) {
-    load.push_back(static_cast<double>(pack.*part));
+Status check_samples_per_step(const plan::PlanReader& plan, const Json& claimed) {
+  const steps::StepTable& table = *plan.steps();
+  std::vector<double> samples(static_cast<std::size_t>(table.num_steps), 0);
+  const std::size_t width = table.pack_ids.size() / samples.size();
+  for (std::size_t i = 0; i < table.pack_ids.size(); ++i) {
+    if (table.pack_ids[i] == steps::kZeroWeightPack) continue;
+    const auto pack = static_cast<std::size_t>(table.pack_ids[i]);
+    samples[i / width] += static_cast<double>(pack_size(plan, pack));
   }
-  return metrics::dist_ratio(plan.steps()->grid(), load);
+  const auto count = static_cast<double>(samples.size());
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+  double squares = 0;
+  for (const double of_step : samples) squares += (of_step - mean) * (of_step - mean);
+  OMNIBAL_RETURN_IF_ERROR(agree(claimed, "mean", mean));
+  return agree(claimed, "std", std::sqrt(squares / count));
+}
+
+template <class ValueOf>
+double dist_of(const plan::PlanReader& plan, const ValueOf& value_of) {
+  std::vector<double> values;
+  for (const metrics::PackLoad& load : plan.pack_loads()) {
+    values.push_back(value_of(plan::to_load(load)));
+  }
+  return metrics::dist_ratio(plan.steps()->grid(), values);
+}
+
+Status check_dist_ratio(const plan::PlanReader& plan, const Json& claimed) {
+  const auto of = [&](double cost::Load::*part) {
+    return dist_of(plan, [part](const cost::Load& load) { return load.*part; });
+  };
+  OMNIBAL_RETURN_IF_ERROR(agree(claimed, "vision", of(&cost::Load::vision_units)));
+  OMNIBAL_RETURN_IF_ERROR(agree(claimed, "tokens", of(&cost::Load::tokens)));
+  OMNIBAL_RETURN_IF_ERROR(agree(claimed, "attention", of(&cost::Load::token_pairs)));
+  if (plan.profile() == nullptr) return {};
+  const cost::LinearCost forward = cost::total_forward(*plan.profile());
+  return agree(claimed, "time",
+               dist_of(plan, [&](const cost::Load& load) { return forward.at(load); }));
 }
 
 }  // namespace
 
 Finding check_steps(const plan::PlanReader& plan) {
+  OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_ASSIGN(const Runs runs, count_runs(plan));
   OMNIBAL_ASSIGN(const Json* steps, steps_of(plan));
-  const codec::JsonFields fields(*steps, std::string(plan::kPlanDocument), "steps");
+  const JsonFields fields(*steps, document_name(), "steps");
   OMNIBAL_ASSIGN(const std::string tail, fields.text("tail"));
   OMNIBAL_RETURN_IF_ERROR(check_tail(runs, tail));
   OMNIBAL_RETURN_IF_ERROR(agree(*steps, "count", plan.steps()->num_steps));
@@ -82,23 +124,26 @@ Finding check_steps(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(
       agree(*steps, "dropped_packs",
             static_cast<std::int64_t>(std::ranges::count(runs.of_pack, std::int64_t{0}))));
-  OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "duplicated", samples_run_again(plan, runs)));
+  const Repeats repeats = repeats_of(plan, runs);
+  OMNIBAL_RETURN_IF_ERROR(agree(*steps, "repeated_packs", repeats.packs));
+  OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "duplicated", repeats.samples));
   return fmt::format("{} steps of {} micro-batches on {} ranks, every pack as tail policy {} says",
                      plan.steps()->num_steps, plan.steps()->micro_batches, plan.steps()->dp, tail);
 }
 
 Finding check_step_metrics(const plan::PlanReader& plan) {
+  OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_RETURN_IF_ERROR(count_runs(plan));
   OMNIBAL_ASSIGN(const Json* steps, steps_of(plan));
-  const codec::JsonFields fields(*steps, std::string(plan::kPlanDocument), "steps");
+  const JsonFields fields(*steps, document_name(), "steps");
+  OMNIBAL_ASSIGN(const Json* samples, fields.object("samples_per_step"));
+  OMNIBAL_RETURN_IF_ERROR(check_samples_per_step(plan, *samples));
   OMNIBAL_ASSIGN(const Json* dist, fields.object("dist_ratio"));
-  OMNIBAL_RETURN_IF_ERROR(agree(*dist, "vision", dist_of(plan, &metrics::PackLoad::vision_units)));
-  OMNIBAL_RETURN_IF_ERROR(agree(*dist, "tokens", dist_of(plan, &metrics::PackLoad::tokens)));
-  OMNIBAL_RETURN_IF_ERROR(
-      agree(*dist, "attention", dist_of(plan, &metrics::PackLoad::token_pairs)));
-  return fmt::format("dist ratio recomputed: vision {:.4f}, tokens {:.4f}, attention {:.4f}",
-                     dist->at("vision").get<double>(), dist->at("tokens").get<double>(),
-                     dist->at("attention").get<double>());
+  OMNIBAL_RETURN_IF_ERROR(check_dist_ratio(plan, *dist));
+  return fmt::format("samples a step and dist ratios recomputed{}",
+                     plan.profile() != nullptr
+                         ? ""
+                         : "; that of time not: without a model part it is a default model's");
 }
 
 }  // namespace omnibal::verify

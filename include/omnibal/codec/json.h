@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,7 @@ class JsonFields {
   Result<const Json*> array(std::string_view key) const;
   /// kUnknownKey if the object has a key outside `known` (for files that people write by hand).
   Status only(std::initializer_list<std::string_view> known) const;
+  Status only(std::span<const std::string_view> known) const;
 
  private:
   Result<const Json*> member(std::string_view key) const;

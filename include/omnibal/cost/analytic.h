@@ -30,7 +30,7 @@ struct AnalyticOptions {
 };
 
 /// Costs of one device of a tensor-parallel group. Frozen parts of `model` stay frozen. Error:
-/// kInvalidArgument (tp does not divide a width, a negative load).
+/// kInvalidArgument (tp does not divide a width, a load that is not allowed).
 Result<Profile> analytic_profile(const model::ModelSpec& model, const cluster::ClusterSpec& cluster,
                                  const AnalyticOptions& options);
 

@@ -29,6 +29,11 @@ struct Load {
   double token_pairs = 0;  // sum of squared segment lengths: the attention load
 };
 
+/// The largest load that files and flags may ask for; far above any context length.
+inline constexpr Load kLargestLoad{1e9, 1e9, 1e18};
+/// Finite, not negative, no part above kLargestLoad's.
+bool is_allowed(const Load& load);
+
 /// A cost, linear in the load.
 struct LinearCost {
   double constant = 0;
@@ -66,7 +71,8 @@ struct Profile {
 
 /// One layer at one load, with the rules for frozen layers applied (docs/formats/profile.md):
 /// nothing trainable before it: no input gradient, and if itself frozen too: no backward at all, 0
-/// kept bytes, never recomputed; frozen: no weight gradient. Bytes are rounded to whole numbers.
+/// kept bytes, never recomputed; frozen: no weight gradient. Bytes are rounded to whole numbers,
+/// none negative or above kBytesLimit.
 struct LayerCost {
   double forward_s = 0;
   double input_grad_s = 0;
@@ -81,8 +87,16 @@ struct LayerCost {
   double backward_s() const { return input_grad_s + weight_grad_s; }
 };
 
+inline constexpr std::int64_t kBytesLimit = std::int64_t{1} << 62;
+
 /// O(layers).
 std::vector<LayerCost> evaluate(const Profile& profile, const Load& load);
+
+/// kOutOfRange, naming the layer with most bytes, if a device that held the whole model with
+/// `micro_batches` micro-batches of `load` in flight would need kBytesLimit or more. Below that no
+/// sum of bytes over layers and micro-batches, a transient on top, leaves 64 bits. Whoever sums
+/// bytes up asks this first. O(layers).
+Status check_bytes(const Profile& profile, const Load& load, std::int64_t micro_batches);
 
 /// The same rules applied to the coefficients themselves: what a simulation over many loads sums
 /// by stage.

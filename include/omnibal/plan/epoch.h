@@ -20,6 +20,9 @@
 
 namespace omnibal::plan {
 
+/// What a pack asks of a device.
+cost::Load to_load(const metrics::PackLoad& load);
+
 /// What runs the micro-batches of one data-parallel rank.
 struct StepPipeline {
   simulate::CompiledSchedule schedule;

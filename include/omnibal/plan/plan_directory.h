@@ -47,7 +47,9 @@ struct PlanFiles {
 Status write_plan(const PlanFiles& files, const std::string& directory);
 
 /// A plan directory opened for reading: arrays are memory-mapped, their types and dimensions are
-/// those of docs/formats.md and lengths agree with each other. Nothing else is checked.
+/// those of docs/formats.md, their lengths agree with each other, steps.npy has no extent of 0 and
+/// no sample has 2^31 vision units or tokens. Ids and loads are as the files have them:
+/// read_pipeline (plan_pipeline.h) checks those that it hands on.
 class PlanReader {
  public:
   /// Errors: kFileNotFound, kMalformedJson, kMalformedNpy, kUnknownFormat, kInvalidPlan.

@@ -31,8 +31,10 @@ struct PlanPipeline {
   StepPipeline steps;
 };
 
-/// Errors: kInvalidPlan, kMissingKey, kWrongType, kOutOfRange: a key of the model part is absent or
-/// wrong, or the plan has none.
+/// What comes out can be simulated: every id of steps.npy is -1 or a pack, pack loads are in
+/// range, sums of bytes fit 64 bits. Errors: kInvalidPlan, kMissingKey, kWrongType, kOutOfRange: a
+/// key of the model part is absent or wrong, an array holds what cannot be (file and entry are
+/// named), or the plan has no model part. O(packs + steps.npy + actions).
 Result<PlanPipeline> read_pipeline(const PlanReader& plan);
 
 }  // namespace omnibal::plan

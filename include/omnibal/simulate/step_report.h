@@ -37,12 +37,12 @@ struct StepReport {
 };
 
 /// Error: kInvalidArgument if there are not schedule.num_stages - 1 cuts or a rank has not one load
-/// a micro-batch.
+/// a micro-batch; those of cost::check_bytes.
 Result<StepReport> report_step(const StepCase& step);
 
 /// Loads of the micro-batches of one rank, as a user writes them: a JSON array of {"vision_units",
 /// "tokens", "token_pairs"}. Errors: those of read_json; kEmptyInput, kMissingKey, kUnknownKey,
-/// kWrongType, kOutOfRange (negative), naming the row.
+/// kWrongType, kOutOfRange (negative, too large, too many), naming the row.
 Result<std::vector<cost::Load>> read_loads(const std::string& path);
 
 }  // namespace omnibal::simulate

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a claim of plan.json is compared with what was computed.
+#include <algorithm>
+#include <cmath>
+
+#include "checks.h"
+#include "omnibal/pack/packs.h"
+
+namespace omnibal::verify {
+
+const std::string& document_name() {
+  static const std::string name(plan::kPlanDocument);
+  return name;
+}
+
+Status agree(const codec::Json& object, std::string_view key, std::int64_t counted) {
+  const auto found = object.find(key);
+  if (found == object.end()) return violation("plan.json lacks \"{}\"", key);
+  if (!found->is_number_integer() || found->get<std::int64_t>() != counted) {
+    return violation("plan.json says {} {}, the arrays say {}", key, found->dump(), counted);
+  }
+  return {};
+}
+
+Status agree(const codec::Json& object, std::string_view key, double computed) {
+  constexpr double kRelative = 1e-9;
+  constexpr double kAbsolute = 1e-12;  // of what is 0 but for rounding: a variance, a ratio
+  const auto found = object.find(key);
+  if (found == object.end()) return violation("plan.json lacks \"{}\"", key);
+  const double tolerance = kRelative * std::abs(computed) + kAbsolute;
+  if (!found->is_number() || !(std::abs(found->get<double>() - computed) <= tolerance)) {
+    return violation("plan.json says {} {}, recomputed it is {}", key, found->dump(), computed);
+  }
+  return {};
+}
+
+Result<Caps> caps_of(const plan::PlanReader& plan) {
+  constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+  OMNIBAL_ASSIGN(const codec::Json* limits,
+                 codec::JsonFields(plan.document(), document_name()).object("limits"));
+  const codec::JsonFields fields(*limits, document_name(), "limits");
+  Caps caps;
+  OMNIBAL_ASSIGN(caps.vision_units, fields.integer("vision_cap", 1, pack::kLargestCap));
+  OMNIBAL_ASSIGN(caps.tokens, fields.integer("token_cap", 1, pack::kLargestCap));
+  OMNIBAL_ASSIGN(caps.samples, fields.integer_or("max_samples", 0, 0, kMostSamples));
+  OMNIBAL_ASSIGN(caps.token_multiple, fields.integer_or("token_multiple", 1, 1, caps.tokens));
+  return caps;
+}
+
+}  // namespace omnibal::verify
