@@ -95,18 +95,17 @@ Status check_rates(const plan::PlanReader& plan, const Json& prediction, double 
 
 }  // namespace
 
-Result<double> mean_step_seconds(const plan::PlanReader& plan, const plan::StepPipeline& pipeline,
-                                 int threads) {
-  OMNIBAL_RETURN_IF_ERROR(check_exactly_once(plan));
-  OMNIBAL_RETURN_IF_ERROR(check_steps(plan));
+double mean_step_seconds(const plan::PlanReader& plan, const plan::StepPipeline& pipeline,
+                         int threads) {
   const std::vector<double> seconds =
       plan::step_seconds(pipeline, *plan.steps(), plan.pack_loads(), threads);
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
 }
 
 Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& options) {
+  OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  OMNIBAL_ASSIGN(const double step_s, mean_step_seconds(plan, pipeline.steps, options.threads));
+  const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const Json* prediction, root.object("prediction"));
   OMNIBAL_ASSIGN(const Json* bound, root.object("bound"));

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <limits>
+#include <span>
 
 #include "codec/scratch_directory.h"
 
@@ -167,6 +169,9 @@ TEST(CodecJsonFields, OnlyNamesTheKeyNobodyKnows) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnknownKey);
   EXPECT_EQ(status.error().where.key, "paek");
   EXPECT_TRUE(JsonFields(object, "a.toml").only({"peak", "paek"}).ok());
+  constexpr std::array<std::string_view, 2> kTable = {"peak", "paek"};
+  EXPECT_TRUE(JsonFields(object, "a.toml").only(kTable).ok());
+  EXPECT_FALSE(JsonFields(object, "a.toml").only(std::span(kTable).first(1)).ok());
 }
 
 TEST(CodecJson, CheckFormatKnowsItsOwnAndRefusesNewer) {

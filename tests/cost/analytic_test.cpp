@@ -187,6 +187,7 @@ TEST(AnalyticErrors, WidthsThatTpDoesNotDivide) {
   EXPECT_EQ(profile.error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(analytic_profile(model, *cluster, {.tp = 0}).ok());
   EXPECT_FALSE(analytic_profile(model, *cluster, {.load = {-1, 0, 0}}).ok());
+  EXPECT_FALSE(analytic_profile(model, *cluster, {.load = {1, 1e10, 0}}).ok());
 }
 
 TEST(AnalyticProfile, SurvivesItsFile) {

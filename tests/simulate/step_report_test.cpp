@@ -43,6 +43,18 @@ TEST(StepReport, RefusesCountsThatDisagree) {
             ErrorCode::kInvalidArgument);
 }
 
+TEST(StepReport, RefusesBytesThatCannotBeSummed) {
+  cost::Profile profile = token_profile();
+  profile.layers[1].activation_bytes.per_token = 1e15;
+  const partition::Cuts cuts{LayerIndex{1}};
+  const auto schedule = *schedule::make_schedule(schedule::ScheduleKind::kOneFOneB, 2, 2);
+  const auto fits = report_step({profile, cuts, {}, schedule, {{{0, 1000, 0}, {}}}, {}});
+  ASSERT_TRUE(fits.ok());
+  EXPECT_EQ(fits->peak_bytes[1], 1'000'000'000'000'000'000);
+  EXPECT_EQ(report_step({profile, cuts, {}, schedule, {{{0, 1e6, 0}, {}}}, {}}).error().code,
+            ErrorCode::kOutOfRange);
+}
+
 TEST(ReadLoads, GivesOneLoadARow) {
   const ScratchDirectory scratch;
   const std::string path =
@@ -72,6 +84,8 @@ TEST(ReadLoads, NamesTheRowThatIsWrong) {
                   {"vision_units": 9, "tokens": -1, "token_pairs": 1}])");
   EXPECT_EQ(negative.code, ErrorCode::kOutOfRange);
   EXPECT_EQ(negative.where.row, 1);
+  EXPECT_EQ(problem(R"([{"vision_units": 9, "tokens": 2e9, "token_pairs": 1}])").code,
+            ErrorCode::kOutOfRange);
   EXPECT_EQ(problem(R"([{"vision_units": 9, "tokens": 1, "token_pairs": 1, "pairs": 2}])").code,
             ErrorCode::kUnknownKey);
 }

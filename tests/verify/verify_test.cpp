@@ -2,66 +2,23 @@
 //
 // Each kind of damage is named by the check that is there for it. tests/python/test_verify.py
 // damages plans through the program in many more ways.
-#include "omnibal/verify/verify.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <fstream>
-#include <functional>
+#include <algorithm>
+#include <array>
+#include <new>
 
-#include "codec/scratch_directory.h"
-#include "plan/small_plan.h"
+#include "verify/checks.h"
+#include "verify/damaged_plan.h"
 
 namespace omnibal::verify {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
-
-class VerifyPlan : public testing::Test {
- protected:
-  void SetUp() override {
-    const corpus::Corpus corpus = plan::small_corpus();
-    const auto plan = plan::plan_small(corpus, plan::small_request());
-    ASSERT_TRUE(plan.ok());
-    ASSERT_TRUE(plan::write_small(*plan, corpus, directory_).ok());
-  }
-
-  std::vector<std::string> failed_checks(bool ignore_checksums = true) {
-    const auto verdict = verify_plan(directory_, {.ignore_checksums = ignore_checksums});
-    std::vector<std::string> names;
-    for (const Check& check : verdict->checks) {
-      if (!check.ok) names.push_back(check.name);
-    }
-    return names;
-  }
-
-  void edit_document(const std::function<void(codec::Json&)>& change) {
-    const std::string path = directory_ + "/plan.json";
-    codec::Json document = *codec::read_json(path);
-    change(document);
-    ASSERT_TRUE(codec::write_json(path, document).ok());
-  }
-
-  template <class T>
-  void edit_array(const std::string& name, std::size_t dimensions,
-                  const std::function<void(std::vector<T>&)>& change) {
-    std::vector<std::int64_t> shape;
-    std::vector<T> values;
-    {
-      const auto file = codec::NpyFile::open(directory_ + "/" + name);
-      const auto span = file->as<T>(dimensions);
-      values.assign(span->begin(), span->end());
-      shape = file->shape();
-    }
-    change(values);
-    ASSERT_TRUE(codec::write_npy<T>(directory_ + "/" + name, shape, values).ok());
-  }
-
-  ScratchDirectory scratch_;
-  std::string directory_ = scratch_.path() + "/plan";
-};
+using testing::IsSupersetOf;
 
 TEST_F(VerifyPlan, AGoodPlanHolds) { EXPECT_THAT(failed_checks(false), IsEmpty()); }
 
@@ -108,21 +65,92 @@ TEST_F(VerifyPlan, ACountThatDisagrees) {
   EXPECT_THAT(failed_checks(), Contains("counts"));
 }
 
-TEST_F(VerifyPlan, AMemoryLimitThatIsPassed) {
-  edit_document([](codec::Json& plan) { plan["memory_bytes"] = 1000; });
-  EXPECT_THAT(failed_checks(), Contains("memory"));
+TEST_F(VerifyPlan, AFalseFigureOfTheSteps) {
+  const auto change = [&](const std::function<void(codec::Json&)>& edit) {
+    write();
+    edit_document([&](codec::Json& plan) { edit(plan["steps"]); });
+    return failed_checks();
+  };
+  EXPECT_THAT(change([](codec::Json& steps) { steps["repeated_packs"] = 1; }),
+              ElementsAre("steps"));
+  EXPECT_THAT(change([](codec::Json& steps) { steps["tail"] = "never"; }), Contains("steps"));
+  EXPECT_THAT(change([](codec::Json& steps) { steps["samples_per_step"]["mean"] = 64; }),
+              ElementsAre("step_metrics"));
+  EXPECT_THAT(change([](codec::Json& steps) { steps["samples_per_step"]["std"] = 0; }),
+              ElementsAre("step_metrics"));
+  EXPECT_THAT(change([](codec::Json& steps) { steps["dist_ratio"]["time"] = 0.0001; }),
+              ElementsAre("step_metrics"));
 }
 
-TEST_F(VerifyPlan, APredictionThatIsTooGood) {
-  edit_document([](codec::Json& plan) {
-    plan["prediction"]["step_s"] = plan["prediction"]["step_s"].get<double>() * 0.999;
-  });
-  EXPECT_THAT(failed_checks(), Contains("prediction"));
+TEST_F(VerifyPlan, AMethodThatDoesNotPadAsThisOne) {
+  for (const char* method : {"sorted", "isff", ""}) {
+    edit_document([&](codec::Json& plan) { plan["method"] = method; });
+    EXPECT_THAT(failed_checks(), ElementsAre("packing_metrics")) << method;
+  }
 }
 
-TEST_F(VerifyPlan, AnAblationThatIsTooGood) {
-  edit_document([](codec::Json& plan) { plan["ablation"][4]["step_s"] = 0.001; });
-  EXPECT_THAT(failed_checks(), Contains("prediction"));
+TEST_F(VerifyPlan, ARejectionThatIsNotTrue) {
+  using Edit = std::function<void(codec::Json&)>;
+  const std::vector<std::pair<std::size_t, Edit>> edits = {
+      {0, [](codec::Json& line) { line["reason"] = "vision"; }},
+      {0, [](codec::Json& line) { line["reason"] = "mood"; }},
+      {0, [](codec::Json& line) { line["value"] = 5001; }},
+      {0, [](codec::Json& line) { line["limit"] = 4999; }},
+      {1, [](codec::Json& line) { line["value"] = 9; }},
+      {2, [](codec::Json& line) { line["reason"] = "tokens"; }},
+      {2, [](codec::Json& line) { line["row"] = 31; }},
+      {2, [](codec::Json& line) { line.erase("limit"); }},
+      {1, [](codec::Json& line) { line["source"] = nullptr; }}};
+  EXPECT_THAT(detail_of("rejected"), HasSubstr("3 samples rejected"));
+  for (const auto& [line, edit] : edits) {
+    write();
+    edit_rejection(line, edit);
+    EXPECT_THAT(failed_checks(), ElementsAre("rejected"));
+  }
+}
+
+TEST_F(VerifyPlan, WhatIsNoObjectIsAVerdictNotAnException) {
+  for (const char* value : {"1", "null", "[]", "\"a\""}) {
+    write();
+    edit_rejection(1, [&](codec::Json& line) { line = codec::Json::parse(value); });
+    EXPECT_THAT(failed_checks(), ElementsAre("rejected")) << value;
+    write();
+    edit_document(
+        [&](codec::Json& plan) { plan["corpus"]["sources"][0] = codec::Json::parse(value); });
+    EXPECT_THAT(failed_checks(), IsSupersetOf({"rejected", "counts"})) << value;
+  }
+}
+
+TEST_F(VerifyPlan, LengthsAndCapsBeyondAnyTable) {
+  edit_array<std::uint32_t>("sample_tokens.npy", 1, [](auto& tokens) { tokens[5] = 0xffffffff; });
+  EXPECT_THAT(failed_checks(), ElementsAre("files"));
+  // Fits the format, but a histogram of it would take 8 GiB.
+  edit_array<std::uint32_t>("sample_tokens.npy", 1, [](auto& tokens) { tokens[5] = 0x40000000; });
+  EXPECT_THAT(failed_checks(), IsSupersetOf({"caps", "packing_metrics"}));
+  write();
+  edit_document([](codec::Json& plan) { plan["limits"]["token_cap"] = 1'000'000'000'000; });
+  EXPECT_THAT(failed_checks(), IsSupersetOf({"caps", "packing_metrics", "memory"}));
+}
+
+TEST_F(VerifyPlan, PairsBeyond64Bits) {
+  edit_array<std::uint32_t>("sample_tokens.npy", 1,
+                            [](auto& tokens) { std::ranges::fill(tokens, 0x7fffffff); });
+  EXPECT_THAT(failed_checks(), IsSupersetOf({"loads", "caps"}));
+  EXPECT_THAT(detail_of("loads"), HasSubstr("pairs"));
+}
+
+TEST_F(VerifyPlan, AStepTableWithoutSteps) {
+  for (const auto& shape : {std::array<std::int64_t, 3>{0, 0, 0}, {3, 32, 0}}) {
+    ASSERT_TRUE(codec::write_npy<std::int64_t>(directory_ + "/steps.npy", shape, {}).ok());
+    EXPECT_THAT(failed_checks(), ElementsAre("files"));
+  }
+}
+
+TEST(RunCheck, AnExceptionFailsTheCheckAlone) {
+  const Check check = run_check({"hungry", []() -> Finding { throw std::bad_alloc(); }});
+  EXPECT_EQ(check.name, "hungry");
+  EXPECT_FALSE(check.ok);
+  EXPECT_THAT(check.detail, HasSubstr("could not be checked"));
 }
 
 TEST_F(VerifyPlan, AMissingFileIsAVerdictNotACrash) {
