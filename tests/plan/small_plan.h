@@ -57,6 +57,7 @@ inline Status write_small(const Plan& plan, const corpus::Corpus& corpus,
                      .profile = &plan.profile,
                      .options = codec::Json::object(),
                      .inputs = {},
+                     .configuration = {},
                      .seed = 0,
                      .document = to_json(plan, corpus)},
                     directory);
