@@ -37,8 +37,7 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
                                      const Progress& progress) {
   OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "isf" : name));
   DealtGrouping dealt;
-  dealt.grouping =
-      pack::group_samples(method, task.samples, task.accepted, task.request, progress);
+  dealt.grouping = pack::group_samples(method, task.samples, task.accepted, task.request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
   OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task.steps));
   return dealt;
