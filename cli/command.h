@@ -23,7 +23,6 @@ namespace omnibal::cli {
 
 /// What every command gets: the common flags and a way to tell how far it is.
 struct Context {
-  bool verbose = false;
   std::uint64_t seed = 0;
   int threads = 0;  // 0: all
   Progress progress;

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/error_json.h"
@@ -36,13 +38,10 @@ int print_error(const Error& error, bool as_json) {
 Context make_context(const CommonOptions& common) {
   auto log = spdlog::stderr_color_mt("omnibal");
   log->set_pattern("%^%l%$: %v");
-  log->set_level(common.quiet     ? spdlog::level::err
-                 : common.verbose ? spdlog::level::debug
-                                  : spdlog::level::info);
-  return {.verbose = common.verbose,
-          .seed = static_cast<std::uint64_t>(common.seed),
+  log->set_level(common.quiet ? spdlog::level::err : spdlog::level::info);
+  return {.seed = static_cast<std::uint64_t>(common.seed),
           .threads = static_cast<int>(common.threads),
-          .progress = make_progress_bar(common.quiet),
+          .progress = make_progress_bar(common.quiet, common.verbose),
           .warn = [log](const std::string& line) {
             clear_progress_bar();
             log->warn("{}", line);
@@ -86,6 +85,9 @@ int answer_about_itself(const std::vector<std::string>& arguments,
     fmt::print("{}", help_page(*named));
     return 0;
   }
+  if (first == "help" && arguments.size() > 1) {
+    return answer_about_itself({arguments[1], "--help"}, commands);
+  }
   if (first == "--help" || first == "-h" || first == "help") {
     fmt::print("{}", overview(commands));
     return arguments.empty() ? 2 : 0;
@@ -116,7 +118,7 @@ int run_program(const std::vector<std::string>& arguments) {
   const Result<const Command*> command = parse_arguments(arguments, commands, common);
   if (command) return run(**command, common);
   if (command.error().code == ErrorCode::kUnknownCommand) run_external(arguments);
-  return print_error(command.error(), has(arguments, "--json"));
+  return print_error(command.error(), common.json || has(arguments, "--json"));
 }
 
 }  // namespace
@@ -127,8 +129,21 @@ int main(int argc, char** argv) {
   using omnibal::ErrorCode;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    return omnibal::cli::run_program(arguments);
-  } catch (const std::exception& problem) {  // out of memory and the like
+    const int code = omnibal::cli::run_program(arguments);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    return omnibal::cli::print_error(
+        Error(ErrorCode::kWriteFailed, "standard output cannot be written"), false);
+  } catch (const std::system_error& problem) {  // fmt::print on a full or closed output
+    return omnibal::cli::print_error(
+        Error(ErrorCode::kWriteFailed,
+              fmt::format("standard output cannot be written: {}", problem.what())),
+        false);
+  } catch (const std::bad_alloc&) {
+    return omnibal::cli::print_error(
+        Error(ErrorCode::kInternal, "there is not enough memory for this")
+            .with_hint("use smaller inputs or sizes, or a machine with more memory"),
+        omnibal::cli::has(arguments, "--json"));
+  } catch (const std::exception& problem) {
     return omnibal::cli::print_error(
         Error(ErrorCode::kInternal, fmt::format("unexpected failure: {}", problem.what()))
             .with_hint("report it with the command line that led here"),

@@ -38,16 +38,21 @@ std::string bar_line(const Bar& bar, double done, double total, double elapsed) 
 
 }  // namespace
 
-Progress make_progress_bar(bool quiet) {
-  if (quiet || isatty(STDERR_FILENO) == 0) return {};
-  return [bar = std::make_shared<Bar>()](std::string_view what, std::int64_t done,
-                                         std::int64_t total) {
+Progress make_progress_bar(bool quiet, bool verbose) {
+  const bool draws = isatty(STDERR_FILENO) != 0;
+  if (quiet || (!draws && !verbose)) return {};
+  return [draws, verbose, bar = std::make_shared<Bar>()](std::string_view what, std::int64_t done,
+                                                         std::int64_t total) {
     const Clock::time_point now = Clock::now();
     if (bar->phase != what) {
+      if (verbose) {
+        fmt::print(stderr, "{}{} after {}\n", draws ? "\r\033[K" : "", what,
+                   format_seconds(seconds_between(bar->work_began, now)));
+      }
       bar->phase = std::string(what);
       bar->phase_began = now;
     }
-    if (seconds_between(bar->work_began, now) < 1) return;
+    if (!draws || seconds_between(bar->work_began, now) < 1) return;
     if (seconds_between(bar->last_drawn, now) < 0.1) return;
     bar->last_drawn = now;
     fmt::print(stderr, "\r\033[K{}",

@@ -7,9 +7,10 @@
 
 namespace omnibal::cli {
 
-/// A callback that draws nothing in the first second and at most ten times a second afterwards;
-/// an empty one if stderr is no terminal or `quiet`.
-Progress make_progress_bar(bool quiet);
+/// A callback that draws nothing in the first second and at most ten times a second afterwards,
+/// and never if stderr is no terminal; `verbose`: also a line for every phase with its seconds.
+/// Empty if `quiet`.
+Progress make_progress_bar(bool quiet, bool verbose);
 
 /// Clears what a bar drew last.
 void clear_progress_bar();

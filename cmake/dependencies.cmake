@@ -9,6 +9,6 @@ if(NOT OMNIBAL_STD_THREADS)
 endif()
 
 # Debian's xxhash and Random123 ship no CMake package.
-find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
-find_library(XXHASH_LIBRARY xxhash REQUIRED)
+list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
+find_package(xxHash REQUIRED)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

@@ -22,4 +22,5 @@ write_basic_package_version_file(
   ${CMAKE_BINARY_DIR}/omnibal-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${CMAKE_BINARY_DIR}/omnibal-config.cmake ${CMAKE_BINARY_DIR}/omnibal-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake
   DESTINATION ${OMNIBAL_PACKAGE_DIR})

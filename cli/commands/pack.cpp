@@ -9,8 +9,9 @@
 #include "cli/command.h"
 #include "cli/data_plan_text.h"
 #include "cli/options/data_flags.h"
-#include "cli/predicted_time.h"
+#include "cli/options/model_flags.h"
 #include "cli/sample_place.h"
+#include "omnibal/plan/comparison.h"
 #include "omnibal/plan/data_plan.h"
 #include "omnibal/plan/plan_directory.h"
 
@@ -44,6 +45,14 @@ Result<std::optional<steps::StepOptions>> steps_of(const PackFlags& flags, const
 /// What can be refused before the input is read.
 Status check_before_reading(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
+  const std::int64_t multiple = pack::token_multiple(flags.cp, flags.tp);
+  if (multiple > flags.packing.token_cap.value_or(pack::kLargestCap)) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "packs are padded to a multiple of lcm(2 cp, cp tp, 8), more than the token cap")
+        .at_key("--cp, --tp")
+        .with_value(multiple)
+        .with_hint("lower --cp or --tp, or raise --token-cap");
+  }
   OMNIBAL_RETURN_IF_ERROR(steps_of(flags, context));
   if (!flags.out.empty() && flags.method != "isf") {
     return Error(ErrorCode::kInvalidArgument,
@@ -89,6 +98,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                            .profile = nullptr,
                            .options = options_json(flags),
                            .inputs = loaded.inputs,
+                           .configuration = {},
                            .seed = seed,
                            .document = keys},
                           flags.out);
@@ -96,7 +106,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
 
 Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
-  OMNIBAL_ASSIGN(const cost::LinearCost forward, predicted_forward(kDefaultModel));
+  OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
   OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
   const auto began = std::chrono::steady_clock::now();
@@ -136,12 +146,7 @@ std::vector<Flag> parallel_flags(PackFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = steps::kLargestStep},
-          {.name = "--micro-batches",
-           .target = &flags.micro_batches,
-           .help = "Micro-batches of a rank in a step",
-           .value_name = "N",
-           .min = 1,
-           .max = steps::kLargestStep}};
+          micro_batches_flag(&flags.micro_batches)};
 }
 
 std::vector<Flag> pack_flags(PackFlags& flags) {
@@ -169,8 +174,9 @@ Command make_pack_command() {
           .description =
               "Groups samples so that no pack passes the caps on vision units and tokens, each "
               "sample in exactly one pack or rejected with a reason. With --dp the packs are "
-              "dealt into steps whose ranks carry nearly equal loads. Caps that are not given "
-              "follow from the samples.",
+              "dealt into steps whose ranks carry nearly equal loads; the time of a pack is "
+              "predicted for internvl-chat-1.5-26b. Caps that are not given follow from the "
+              "samples.",
           .example =
               "omnibal pack corpus/ --vision-cap 9 --token-cap 4096\n"
               "omnibal pack lengths.json --dp 8 --micro-batches 32 --out data-plan/\n"

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options/model_flags.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/plan/model_balance.h"
@@ -26,21 +27,8 @@ struct PartitionFlags {
   std::int64_t candidates = 27;
 };
 
-constexpr std::string_view kJoint = "joint";
-
-Error joint_is_not_there(std::string_view flag) {
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("{} joint (cuts and recomputation solved together) is not part of this "
-                           "version",
-                           flag))
-      .at_key(std::string(flag))
-      .with_hint("use --method bmp with --recompute bar: cuts first, then recomputation");
-}
-
 Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags, int threads) {
   const std::string recompute = flags.recompute.value_or(flags.memory ? "bar" : "none");
-  if (flags.method == kJoint) return joint_is_not_there("--method");
-  if (recompute == kJoint) return joint_is_not_there("--recompute");
   plan::ModelBalanceRequest request;
   request.num_stages = static_cast<std::int32_t>(*flags.pp);
   request.num_micro_batches = static_cast<std::int32_t>(*flags.micro_batches);
@@ -102,46 +90,28 @@ Result<Output> run_partition(const PartitionFlags& flags, const Context& context
   return Output{std::move(json), to_text(balance, flags)};
 }
 
-std::vector<std::string> and_joint(std::vector<std::string> names) {
-  names.emplace_back(kJoint);
-  return names;
-}
-
 /// What runs where: sizes, memory, links.
 std::vector<Flag> pipeline_flags(PartitionFlags& flags) {
-  return {
+  std::vector<Flag> table = {
       {.name = "PROFILE",
        .target = &flags.profile,
-       .help = "Profile of the layers (omnibal profile, omnibal-train profile, or your own)",
+       .help = "Profile of the layers: from `omnibal profile`, measured, or your own",
        .required = true},
       {.name = "--pp",
        .target = &flags.pp,
        .help = "Pipeline stages",
        .value_name = "N",
        .min = 1,
-       .max = 1 << 20,
+       .max = kMostDevices,
        .required = true},
-      {.name = "--micro-batches",
-       .target = &flags.micro_batches,
-       .help = "Micro-batches a step",
-       .value_name = "N",
-       .min = 1,
-       .max = 1 << 20,
-       .required = true},
-      {.name = "--memory",
-       .target = &flags.memory,
-       .help = "Memory that a stage may use on a device; no limit if absent",
-       .value_name = "SIZE"},
-      {.name = "--schedule",
-       .target = &flags.schedule,
-       .help = "Pipeline schedule",
-       .value_name = "NAME",
-       .choices = {"1f1b", "gpipe"}},
-      {.name = "--cluster",
-       .target = &flags.cluster,
-       .help = "Cluster whose links carry the boundaries, a device a stage; absent: transfers take "
-               "no time",
-       .value_name = "NAME|FILE"}};
+      micro_batches_flag(&flags.micro_batches),
+      memory_flag(&flags.memory, "there is no limit"),
+      schedule_flag(&flags.schedule, "Pipeline schedule"),
+      cluster_flag(&flags.cluster,
+                   "Cluster whose links carry the boundaries, a device a stage; without, transfers "
+                   "take no time")};
+  table[2].required = true;
+  return table;
 }
 
 /// How it is chosen.
@@ -149,13 +119,11 @@ std::vector<Flag> method_flags(PartitionFlags& flags) {
   return {{.name = "--method",
            .target = &flags.method,
            .help = "How cuts are chosen",
-           .value_name = "NAME",
-           .choices = and_joint(plan::partition_methods())},
+           .choices = plan::partition_methods()},
           {.name = "--recompute",
            .target = &flags.recompute,
            .help = "Which layers recompute; bar if --memory is given, else none",
-           .value_name = "NAME",
-           .choices = and_joint(plan::recompute_methods())},
+           .choices = plan::recompute_methods()},
           {.name = "--radius",
            .target = &flags.radius,
            .help = "bmp: layers by which every cut may move from the anchor",
@@ -168,12 +136,6 @@ std::vector<Flag> method_flags(PartitionFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = 1 << 20}};
-}
-
-std::vector<Flag> flags_of(PartitionFlags& flags) {
-  std::vector<Flag> all = pipeline_flags(flags);
-  for (Flag& flag : method_flags(flags)) all.push_back(std::move(flag));
-  return all;
 }
 
 }  // namespace
@@ -193,7 +155,7 @@ Command make_partition_command() {
       .example =
           "omnibal partition profile.json --pp 8 --micro-batches 32 --memory 70GB\n"
           "omnibal partition profile.json --pp 4 --micro-batches 16 --method min-max --json",
-      .flags = flags_of(*flags),
+      .flags = joined({pipeline_flags(*flags), method_flags(*flags)}),
       .run = [flags](const Context& context) { return run_partition(*flags, context); }};
 }
 

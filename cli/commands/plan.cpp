@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/options/data_flags.h"
+#include "cli/options/model_flags.h"
 #include "cli/plan_text.h"
 #include "cli/sample_place.h"
+#include "omnibal/codec/hash.h"
 #include "omnibal/plan/plan_directory.h"
 #include "omnibal/plan/planner.h"
 
 namespace omnibal::cli {
 namespace {
 
-constexpr std::int64_t kMostDevices = 1 << 20;
-
 struct PlanFlags {
   CorpusFlags corpus;
   PackingFlags packing;
-  std::string model;
-  std::string cluster;
+  ModelFlags model;
   std::int64_t gpus = 0;
   std::optional<std::int64_t> tp, pp, dp;
   std::int64_t global_batch = 1024;
   std::string schedule = "1f1b";
   std::optional<ByteSize> memory;
   std::string profile;
-  std::string heads = "replicate";
-  std::vector<std::string> freeze;
   StepFlags steps;
   std::string layout = "integrated";
   std::string links = "model";
@@ -64,26 +62,54 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   if (!flags.profile.empty()) {
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
   }
-  request.heads = flags.heads == "pad" ? cost::HeadPolicy::kPad : cost::HeadPolicy::kReplicate;
+  request.heads = head_policy(flags.model);
   request.free_links = flags.links == "free";
   request.threads = context.threads;
   OMNIBAL_RETURN_IF_ERROR(plan::micro_batches_of(request));
   return request;
 }
 
-codec::Json options_json(const PlanFlags& flags) {
+/// Sizes as they came out: one of them may have been left to --gpus.
+codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
   codec::Json json = to_json(flags.corpus);
   json.update(to_json(flags.packing));
   json.update(to_json(flags.steps));
-  json["model"] = flags.model;
-  json["cluster"] = flags.cluster;
+  json["model"] = flags.model.model;
+  json["cluster"] = flags.model.cluster;
+  json["heads"] = flags.model.heads;
+  json["freeze"] = flags.model.freeze;
   json["gpus"] = flags.gpus;
+  json["tp"] = sizes.tp;
+  json["pp"] = sizes.pp;
+  json["dp"] = sizes.dp;
   json["global_batch"] = flags.global_batch;
-  json["heads"] = flags.heads;
-  json["freeze"] = flags.freeze;
+  json["schedule"] = flags.schedule;
+  json["layout"] = flags.layout;
+  json["links"] = flags.links;
   if (!flags.profile.empty()) json["profile"] = flags.profile;
   if (flags.memory) json["memory"] = flags.memory->bytes;
   return json;
+}
+
+/// What was read beside the samples, with its hash: presets are no files.
+Result<std::vector<corpus::InputFile>> configuration_files(const PlanFlags& flags) {
+  std::vector<corpus::InputFile> files;
+  for (const std::string& path : {flags.model.model, flags.model.cluster, flags.profile}) {
+    if (!std::filesystem::is_regular_file(path)) continue;
+    OMNIBAL_ASSIGN(const std::string hash, codec::hash_file(path));
+    files.push_back({path, hash});
+  }
+  return files;
+}
+
+/// A corpus counts units of its own kind; costs are wrong if the model's are others.
+void warn_of_other_unit(const corpus::VisionUnit& unit, const model::ModelSpec& model,
+                        const Context& context) {
+  if (unit.vision_tokens == model.vision.tokens_per_unit) return;
+  context.warn(
+      fmt::format("the samples count vision units of {} tokens ({}), {} has units of {}: "
+                  "the predicted times are of the wrong unit",
+                  unit.vision_tokens, unit.name, model.name, model.vision.tokens_per_unit));
 }
 
 Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
@@ -92,14 +118,13 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
         .at_key("--out")
         .with_hint("give --out DIR, or --dry-run to write nothing");
   }
-  OMNIBAL_ASSIGN(model::ModelSpec model, model::load_model(flags.model));
-  for (const std::string& part : flags.freeze) {
-    OMNIBAL_RETURN_IF_ERROR(model::freeze(model, part));
-  }
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(flags.cluster));
+  OMNIBAL_ASSIGN(const model::ModelSpec model, load_model(flags.model));
+  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(flags.model.cluster));
   OMNIBAL_ASSIGN(plan::PlanRequest request, request_of(flags, cluster, context));
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
+  OMNIBAL_ASSIGN(const std::vector<corpus::InputFile> configuration, configuration_files(flags));
+  warn_of_other_unit(loaded.corpus.unit, model, context);
   OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, loaded.corpus, context.seed));
   OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
   Result<plan::Plan> made =
@@ -114,8 +139,9 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
                                               .rejected = plan.data.admission.rejected,
                                               .steps = &*plan.data.steps,
                                               .profile = &plan.profile,
-                                              .options = options_json(flags),
+                                              .options = options_json(flags, plan.sizes),
                                               .inputs = loaded.inputs,
+                                              .configuration = configuration,
                                               .seed = context.seed,
                                               .document = keys},
                                              flags.out));
@@ -125,21 +151,19 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   return Output{std::move(keys), std::move(text)};
 }
 
-std::vector<Flag> model_flags(PlanFlags& flags) {
-  return {{.name = "--model",
-           .target = &flags.model,
-           .help = "A preset, a pair VISION+LLM, or the path of a Hugging Face config.json",
-           .value_name = "NAME",
+std::vector<Flag> resource_flags(PlanFlags& flags) {
+  return {{.name = "--gpus",
+           .target = &flags.gpus,
+           .help = "Devices of the cluster to use",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices,
            .required = true},
-          {.name = "--freeze",
-           .target = &flags.freeze,
-           .help = "Parts that are not trained: vision, projector, llm",
-           .value_name = "PART,..."},
-          {.name = "--heads",
-           .target = &flags.heads,
-           .help = "Attention whose heads do not divide by tp: computed whole by every device, or "
-                   "padded with zero heads",
-           .choices = {"replicate", "pad"}},
+          memory_flag(&flags.memory, "the cluster's less its reserve"),
+          {.name = "--links",
+           .target = &flags.links,
+           .help = "The prediction's transfers between stages; the ablation is always free of them",
+           .choices = {"model", "free"}},
           {.name = "--profile",
            .target = &flags.profile,
            .help = "Measured layer costs to use instead of the analytic ones",
@@ -148,29 +172,6 @@ std::vector<Flag> model_flags(PlanFlags& flags) {
            .target = &flags.layout,
            .help = "Where the vision tower runs: its layers are pipeline layers",
            .choices = {"integrated"}}};
-}
-
-std::vector<Flag> cluster_flags(PlanFlags& flags) {
-  return {{.name = "--cluster",
-           .target = &flags.cluster,
-           .help = "A preset (a100-80g, h100-80g, h200) or a TOML file",
-           .value_name = "NAME",
-           .required = true},
-          {.name = "--gpus",
-           .target = &flags.gpus,
-           .help = "Devices of the cluster to use",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices,
-           .required = true},
-          {.name = "--memory",
-           .target = &flags.memory,
-           .help = "Memory a stage may use on a device; without, the cluster's less its reserve",
-           .value_name = "SIZE"},
-          {.name = "--links",
-           .target = &flags.links,
-           .help = "The prediction's transfers between stages; the ablation is always free of them",
-           .choices = {"model", "free"}}};
 }
 
 std::vector<Flag> parallel_flags(PlanFlags& flags) {
@@ -198,17 +199,14 @@ std::vector<Flag> parallel_flags(PlanFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = std::int64_t{1} << 30},
-          {.name = "--schedule",
-           .target = &flags.schedule,
-           .help = "Pipeline schedule",
-           .choices = {"1f1b", "gpipe"}}};
+          schedule_flag(&flags.schedule, "Pipeline schedule")};
 }
 
 std::vector<Flag> plan_flags(PlanFlags& flags) {
   return joined(
       {corpus_flags(flags.corpus),
-       model_flags(flags),
-       cluster_flags(flags),
+       model_flags(flags.model),
+       resource_flags(flags),
        parallel_flags(flags),
        packing_flags(flags.packing),
        step_flags(flags.steps),

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options/model_flags.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/cost/analytic.h"
@@ -12,12 +13,9 @@ namespace omnibal::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string model;
-  std::string cluster;
+  ModelFlags model;
   std::int64_t tp = 1;
   std::int64_t dp = 1;
-  std::string heads = "replicate";
-  std::vector<std::string> freeze;
   std::int64_t vision_units = 9;
   std::int64_t tokens = 4096;
   std::optional<std::int64_t> token_pairs;
@@ -25,11 +23,8 @@ struct ProfileOptions {
 };
 
 Result<cost::Profile> make_profile(const ProfileOptions& options) {
-  OMNIBAL_ASSIGN(model::ModelSpec model, model::load_model(options.model));
-  for (const std::string& part : options.freeze) {
-    OMNIBAL_RETURN_IF_ERROR(model::freeze(model, part));
-  }
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(options.cluster));
+  OMNIBAL_ASSIGN(const model::ModelSpec model, load_model(options.model));
+  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(options.model.cluster));
   const cluster::ParallelSizes sizes{.tp = options.tp, .pp = 1, .dp = options.dp};
   OMNIBAL_RETURN_IF_ERROR(cluster::check_sizes(sizes, sizes.gpus(), cluster));
   const std::int64_t pairs = options.token_pairs.value_or(options.tokens * options.tokens);
@@ -37,7 +32,7 @@ Result<cost::Profile> make_profile(const ProfileOptions& options) {
       model, cluster,
       {.tp = options.tp,
        .dp = options.dp,
-       .heads = options.heads == "pad" ? cost::HeadPolicy::kPad : cost::HeadPolicy::kReplicate,
+       .heads = head_policy(options.model),
        .load = {static_cast<double>(options.vision_units), static_cast<double>(options.tokens),
                 static_cast<double>(pairs)}});
 }
@@ -93,64 +88,51 @@ Result<Output> run_profile(const ProfileOptions& options) {
   return output;
 }
 
+std::vector<Flag> sizes_flags(ProfileOptions& options) {
+  return {{.name = "--tp",
+           .target = &options.tp,
+           .help = "Devices that share each layer (tensor parallelism)",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
+          {.name = "--dp",
+           .target = &options.dp,
+           .help = "Data-parallel ranks, which share the optimizer's states",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices}};
+}
+
+std::vector<Flag> load_flags(ProfileOptions& options) {
+  return {{.name = "--vision-units",
+           .target = &options.vision_units,
+           .help = "Vision units of the reference micro-batch",
+           .value_name = "N",
+           .min = 0,
+           .max = 1000000},
+          {.name = "--tokens",
+           .target = &options.tokens,
+           .help = "Tokens of the reference micro-batch",
+           .value_name = "N",
+           .min = 0,
+           .max = 100000000},
+          {.name = "--token-pairs",
+           .target = &options.token_pairs,
+           .help = "Sum of its squared segment lengths [default: one segment, tokens squared]",
+           .value_name = "N",
+           .min = 0,
+           .max = 10000000000000000}};
+}
+
 std::vector<Flag> profile_flags(ProfileOptions& options) {
-  return {
-      {.name = "--model",
-       .target = &options.model,
-       .help = "a preset, a pair VISION+LLM, or a Hugging Face config.json",
-       .value_name = "NAME",
-       .required = true},
-      {.name = "--cluster",
-       .target = &options.cluster,
-       .help = "a100-80g, h100-80g, h200, or a TOML file",
-       .value_name = "NAME",
-       .required = true},
-      {.name = "--tp",
-       .target = &options.tp,
-       .help = "devices that share each layer (tensor parallelism)",
-       .value_name = "N",
-       .min = 1,
-       .max = 1024},
-      {.name = "--dp",
-       .target = &options.dp,
-       .help = "data-parallel ranks, which share the optimizer's states",
-       .value_name = "N",
-       .min = 1,
-       .max = 100000},
-      {.name = "--heads",
-       .target = &options.heads,
-       .help = "attention heads that do not divide by tp: computed on every device, or filled up "
-               "with empty ones",
-       .choices = {"replicate", "pad"}},
-      {.name = "--freeze",
-       .target = &options.freeze,
-       .help = "parts that do not train, separated by commas: vision, projector, llm",
-       .value_name = "PARTS",
-       .choices = {"vision", "projector", "llm"}},
-      {.name = "--vision-units",
-       .target = &options.vision_units,
-       .help = "vision units of the reference micro-batch",
-       .value_name = "N",
-       .min = 0,
-       .max = 1000000},
-      {.name = "--tokens",
-       .target = &options.tokens,
-       .help = "tokens of the reference micro-batch",
-       .value_name = "N",
-       .min = 0,
-       .max = 100000000},
-      {.name = "--token-pairs",
-       .target = &options.token_pairs,
-       .help = "sum of its squared segment lengths; by default one segment, tokens squared",
-       .value_name = "N",
-       .min = 0,
-       .max = 10000000000000000},
-      {.name = "--out",
-       .target = &options.out,
-       .help = "where to write profile.json",
-       .value_name = "FILE",
-       .required = true},
-  };
+  return joined({model_flags(options.model),
+                 sizes_flags(options),
+                 load_flags(options),
+                 {{.name = "--out",
+                   .target = &options.out,
+                   .help = "Where to write the profile",
+                   .value_name = "FILE",
+                   .required = true}}});
 }
 
 }  // namespace
@@ -164,8 +146,8 @@ Command make_profile_command() {
           "Writes a profile: forward, gradient and recompute seconds of every layer on one device, "
           "and its activation, static and boundary bytes, as linear functions of a micro-batch's "
           "vision units, tokens and token pairs. The formulas and their sources are in "
-          "docs/methods/cost.md. `omnibal partition` takes the file; so does it any measured one "
-          "of the same form (docs/formats/profile.md).",
+          "docs/methods/cost.md. `omnibal partition` and `omnibal plan` take the file, or a "
+          "measured one of the same form (docs/formats/profile.md).",
       .example =
           "omnibal profile --model internvl-chat-1.5-26b --cluster a100-80g --tp 2 --dp 8 "
           "--out profile.json\n"

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/options/index_list.h"
+#include "cli/options/model_flags.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/codec/atomic_write.h"
@@ -38,19 +39,11 @@ Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std:
   return {};
 }
 
-std::vector<std::vector<cost::Load>> loads_of_step(const plan::PlanReader& plan,
-                                                   std::int64_t step) {
-  const steps::StepTable& steps = *plan.steps();
-  std::vector<std::vector<cost::Load>> loads(static_cast<std::size_t>(steps.dp));
-  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-    for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
-      const std::int64_t pack = steps.at(step, m, static_cast<std::int64_t>(rank));
-      cost::Load& load = loads[rank].emplace_back();
-      if (pack == steps::kZeroWeightPack) continue;
-      const metrics::PackLoad& of_pack = plan.pack_loads()[static_cast<std::size_t>(pack)];
-      load = {static_cast<double>(of_pack.vision_units), static_cast<double>(of_pack.tokens),
-              static_cast<double>(of_pack.token_pairs)};
-    }
+std::vector<std::vector<cost::Load>> loads_of_ranks(const plan::PlanReader& plan,
+                                                    std::int64_t step) {
+  std::vector<std::vector<cost::Load>> loads;
+  for (std::int64_t rank = 0; rank < plan.steps()->dp; ++rank) {
+    loads.push_back(plan::loads_of_step(*plan.steps(), plan.pack_loads(), step, rank));
   }
   return loads;
 }
@@ -82,7 +75,8 @@ Result<simulate::StepReport> simulate_plan(const SimulateFlags& flags) {
                    schedule::make_schedule(kind, schedule.num_stages, schedule.num_micro_batches));
   }
   return simulate::report_step({*plan.profile(), pipeline.cuts, pipeline.recompute, schedule,
-                                loads_of_step(plan, flags.step.value_or(0)), pipeline.steps.links});
+                                loads_of_ranks(plan, flags.step.value_or(0)),
+                                pipeline.steps.links});
 }
 
 /// One load a micro-batch: from --loads, or the profile's own --micro-batches times.
@@ -224,40 +218,28 @@ std::vector<Flag> profile_flags(SimulateFlags& flags) {
            .target = &flags.recompute_layers,
            .help = "Layers that recompute their activations, as 0-9,50",
            .value_name = "LIST"},
-          {.name = "--micro-batches",
-           .target = &flags.micro_batches,
-           .help = "Micro-batches a step",
-           .value_name = "N",
-           .min = 1,
-           .max = 1 << 20},
+          micro_batches_flag(&flags.micro_batches),
           {.name = "--loads",
            .target = &flags.loads,
            .help = "Loads of the micro-batches, a JSON array; absent: the profile's reference load",
            .value_name = "FILE"},
-          {.name = "--cluster",
-           .target = &flags.cluster,
-           .help = "Cluster whose links carry the boundaries of --profile, a device a stage",
-           .value_name = "NAME|FILE"}};
+          cluster_flag(&flags.cluster,
+                       "Cluster whose links carry the boundaries of --profile, a device a stage")};
 }
 
-std::vector<Flag> flags_of(SimulateFlags& flags) {
-  std::vector<Flag> all = {{.name = "DIR", .target = &flags.directory, .help = "A plan directory"},
-                           {.name = "--step",
-                            .target = &flags.step,
-                            .help = "Which step of the plan, from 0; 0 if absent",
-                            .value_name = "K",
-                            .min = 0},
-                           {.name = "--schedule",
-                            .target = &flags.schedule,
-                            .help = "Pipeline schedule; the plan's own, or 1f1b",
-                            .value_name = "NAME",
-                            .choices = {"1f1b", "gpipe"}},
-                           {.name = "--trace",
-                            .target = &flags.trace,
-                            .help = "Where to write the timeline as a Chrome trace, for Perfetto",
-                            .value_name = "FILE"}};
-  for (Flag& flag : profile_flags(flags)) all.push_back(std::move(flag));
-  return all;
+/// What both forms of the command take.
+std::vector<Flag> step_flags(SimulateFlags& flags) {
+  return {{.name = "DIR", .target = &flags.directory, .help = "A plan directory"},
+          {.name = "--step",
+           .target = &flags.step,
+           .help = "Which step of the plan, from 0 [default: 0]",
+           .value_name = "K",
+           .min = 0},
+          schedule_flag(&flags.schedule, "Pipeline schedule [default: the plan's own, or 1f1b]"),
+          {.name = "--trace",
+           .target = &flags.trace,
+           .help = "Where to write the timeline as a Chrome trace, for Perfetto",
+           .value_name = "FILE"}};
 }
 
 }  // namespace
@@ -276,7 +258,7 @@ Command make_simulate_command() {
       .example =
           "omnibal simulate plan/ --step 3 --trace trace.json\n"
           "omnibal simulate --profile profile.json --cuts 22,44,71 --micro-batches 32",
-      .flags = flags_of(*flags),
+      .flags = joined({step_flags(*flags), profile_flags(*flags)}),
       .run = [flags](const Context&) { return run_simulate(*flags); }};
 }
 

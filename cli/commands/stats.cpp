@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options/data_flags.h"
 #include "cli/text_table.h"
 #include "omnibal/corpus/stats.h"
 
@@ -13,12 +14,6 @@ namespace omnibal::cli {
 namespace {
 
 using codec::Json;
-
-struct StatsOptions {
-  std::vector<std::string> inputs;
-  bool dummy = false;
-  bool strict = false;
-};
 
 const char* name_of(corpus::Severity severity) {
   return severity == corpus::Severity::kError ? "error" : "warning";
@@ -101,12 +96,8 @@ std::string stats_text(const corpus::LoadedCorpus& loaded, const corpus::CorpusS
   return text + '\n' + findings_text(loaded.findings);
 }
 
-Result<Output> run_stats(const StatsOptions& options, const Context& context) {
-  std::vector<corpus::Input> inputs;
-  for (const std::string& input : options.inputs) inputs.push_back(corpus::parse_input(input));
-  const corpus::ReadOptions how{.add_dummy = options.dummy, .strict = options.strict};
-  OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded,
-                 corpus::read_corpus(inputs, how, context.progress));
+Result<Output> run_stats(const CorpusFlags& flags, const Context& context) {
+  OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags, context));
   const corpus::CorpusStats stats = corpus::corpus_stats(loaded.corpus);
   Output output;
   output.json = stats_json(loaded, stats);
@@ -117,7 +108,7 @@ Result<Output> run_stats(const StatsOptions& options, const Context& context) {
 }  // namespace
 
 Command make_stats_command() {
-  const auto options = std::make_shared<StatsOptions>();
+  const auto flags = std::make_shared<CorpusFlags>();
   return {.name = "stats",
           .summary = "Show what a corpus holds and what is odd about it",
           .description =
@@ -127,18 +118,8 @@ Command make_stats_command() {
               "omnibal stats corpus\n"
               "omnibal stats ai2d=ai2d_lengths.json chart=chartqa_lengths.json\n"
               "zcat lengths.jsonl.gz | omnibal stats - --json",
-          .flags = {{.name = "INPUT",
-                     .target = &options->inputs,
-                     .help = "Corpus directory, length list, wrapper or index, or - for standard "
-                             "input; name=path names the source",
-                     .required = true},
-                    {.name = "--dummy",
-                     .target = &options->dummy,
-                     .help = "Give a text-only sample without vision unit a blank one"},
-                    {.name = "--strict",
-                     .target = &options->strict,
-                     .help = "Turn findings into an error (exit code 3)"}},
-          .run = [options](const Context& context) { return run_stats(*options, context); }};
+          .flags = corpus_flags(*flags),
+          .run = [flags](const Context& context) { return run_stats(*flags, context); }};
 }
 
 }  // namespace omnibal::cli

@@ -25,7 +25,9 @@ std::vector<Flag> common_flags(CommonOptions& options) {
        .min = 0,
        .max = 4096},
       {.name = "--quiet", .target = &options.quiet, .help = "No progress and no warnings"},
-      {.name = "--verbose", .target = &options.verbose, .help = "Say more on stderr"},
+      {.name = "--verbose",
+       .target = &options.verbose,
+       .help = "Say on stderr what is done and how long it took"},
   };
 }
 

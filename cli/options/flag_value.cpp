@@ -51,6 +51,8 @@ Status parse_one(const Flag& flag, const std::string& text, double& value) {
 }
 
 Status parse_one(const Flag& flag, const std::string& text, std::string& value) {
+  const bool is_path = is_positional(flag) || flag.value_name == "DIR" || flag.value_name == "FILE";
+  if (is_path && text.empty()) return wrong_value(flag, "\"\"", "a name, not an empty text");
   if (!flag.choices.empty() && std::ranges::find(flag.choices, text) == flag.choices.end()) {
     return wrong_value(flag, text, fmt::format("one of: {}", fmt::join(flag.choices, ", ")));
   }
@@ -75,12 +77,14 @@ Status parse_one(const Flag& flag, const std::string& text, bool& value) {
 
 template <class T>
 Status parse_into(const Flag& flag, const std::vector<std::string>& words, T& target) {
+  if (words.size() != 1) return wrong_value(flag, "a list", "one value");
   return parse_one(flag, words.back(), target);
 }
 
 template <class T>
 Status parse_into(const Flag& flag, const std::vector<std::string>& words,
                   std::optional<T>& target) {
+  if (words.size() != 1) return wrong_value(flag, "a list", "one value");
   return parse_one(flag, words.back(), target.emplace());
 }
 

@@ -48,9 +48,15 @@ std::string signature(const Flag& flag) {
 
 std::string help_sentence(const Flag& flag) {
   std::string text = flag.help;
-  if (flag.required && !is_positional(flag)) text += " (required)";
+  if (!flag.choices.empty() && !flag.value_name.empty()) {
+    text += fmt::format(": {}", fmt::join(flag.choices, ", "));
+  }
   const std::string value = flag_value(flag);
-  if (!value.empty()) text += fmt::format(" [default: {}]", value);
+  if (flag.required) {
+    if (!is_positional(flag)) text += " (required)";
+  } else if (!value.empty()) {
+    text += fmt::format(" [default: {}]", value);
+  }
   return text + ".";
 }
 

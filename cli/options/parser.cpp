@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 
+#include "cli/options/config_file.h"
 #include "cli/options/flag_value.h"
 #include "omnibal/base/nearest_name.h"
 
@@ -20,9 +22,13 @@ struct FlagError : CLI::ParseError {
   omnibal::Error error;
 };
 
-void declare(CLI::App& app, const Flag& flag) {
-  const auto store = [flag](const CLI::results_t& words) {
+/// Names of the flags that the command line sets: the configuration file sets only others.
+using GivenFlags = std::set<std::string>;
+
+void declare(CLI::App& app, const Flag& flag, GivenFlags& given) {
+  const auto store = [flag, &given](const CLI::results_t& words) {
     if (Status status = set_flag(flag, words); !status) throw FlagError(std::move(status).error());
+    given.insert(flag.name);
     return true;
   };
   if (is_switch(flag)) {
@@ -30,9 +36,8 @@ void declare(CLI::App& app, const Flag& flag) {
     return;
   }
   CLI::Option* option = app.add_option(flag.name, store, flag.help);
-  option->required(flag.required);
   if (takes_many(flag) && is_positional(flag)) {
-    option->expected(flag.required ? 1 : 0, 1 << 20)->allow_extra_args();
+    option->expected(0, 1 << 20)->allow_extra_args();
   } else if (takes_many(flag)) {
     option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
@@ -43,15 +48,48 @@ Error usage_error(const CLI::ParseError& problem, const std::string& command) {
   std::string message = problem.what();
   message = message.substr(0, message.find('\n'));
   return Error(ErrorCode::kInvalidArgument, message)
-      .with_hint(fmt::format("see: omnibal {}{}--help", command, command.empty() ? "" : " "));
+      .with_hint(fmt::format("see: omnibal {} --help", command));
 }
 
-Error unknown_command(const std::string& name, const std::vector<Command>& commands) {
+/// The command that the first argument names.
+Result<const Command*> find_command(const std::vector<std::string>& arguments,
+                                    const std::vector<Command>& commands) {
+  const std::string name = arguments.empty() ? "" : arguments.front();
+  const auto found = std::ranges::find(commands, name, &Command::name);
+  if (found != commands.end()) return &*found;
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
+  if (name.starts_with("-") || name.empty()) {
+    return Error(ErrorCode::kUnknownCommand, "the command comes first")
+        .with_hint("omnibal COMMAND INPUT... [flags]; see: omnibal --help");
+  }
   return Error(ErrorCode::kUnknownCommand, fmt::format("there is no command \"{}\"", name))
       .with_hint(
           fmt::format("did you mean \"{}\"? see: omnibal --help", nearest_name(name, names)));
+}
+
+Result<GivenFlags> parse_command_line(const std::vector<std::string>& arguments,
+                                      const Command& command, const std::vector<Flag>& flags) {
+  GivenFlags given;
+  CLI::App app;
+  app.set_help_flag();
+  for (const Flag& flag : flags) declare(app, flag, given);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+  } catch (const CLI::ParseError& problem) {
+    return usage_error(problem, command.name);
+  }
+  return given;
+}
+
+Status check_required(const Command& command, const GivenFlags& given) {
+  for (const Flag& flag : command.flags) {
+    if (!flag.required || given.contains(flag.name)) continue;
+    return Error(ErrorCode::kInvalidArgument, fmt::format("{} is required", flag.name))
+        .at_key(flag.name)
+        .with_hint(fmt::format("see: omnibal {} --help", command.name));
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,32 +97,23 @@ Error unknown_command(const std::string& name, const std::vector<Command>& comma
 Result<const Command*> parse_arguments(const std::vector<std::string>& arguments,
                                        const std::vector<Command>& commands,
                                        CommonOptions& common) {
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_config_extras(CLI::config_extras_mode::error);
-  for (const Flag& flag : common_flags(common)) {
-    if (flag.name != "--config") declare(app, flag);
+  OMNIBAL_ASSIGN(const Command* command, find_command(arguments, commands));
+  const std::vector<Flag> of_all = common_flags(common);
+  const std::vector<Flag> flags = joined({command->flags, of_all});
+  OMNIBAL_ASSIGN(GivenFlags given, parse_command_line(arguments, *command, flags));
+  if (!common.config.empty()) {
+    OMNIBAL_ASSIGN(const std::vector<ConfigEntry> entries,
+                   read_config(common.config, *command, commands, of_all));
+    const GivenFlags typed = given;
+    for (const ConfigEntry& entry : entries) {
+      if (typed.contains(entry.flag)) continue;
+      OMNIBAL_RETURN_IF_ERROR(
+          set_flag(*std::ranges::find(flags, entry.flag, &Flag::name), entry.words));
+      given.insert(entry.flag);
+    }
   }
-  app.set_config("--config")->check(CLI::ExistingFile);
-  for (const Command& command : commands) {
-    CLI::App* sub = app.add_subcommand(command.name)->fallthrough();
-    sub->set_help_flag();
-    for (const Flag& flag : command.flags) declare(*sub, flag);
-  }
-  const std::string first = arguments.empty() ? "" : arguments.front();
-  const auto named = std::ranges::find(commands, first, &Command::name);
-  if (named == commands.end() && !first.starts_with("-")) return unknown_command(first, commands);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::ParseError& problem) {
-    return usage_error(problem, named == commands.end() ? "" : first);
-  }
-  if (app.get_subcommands().size() != 1) {
-    return Error(ErrorCode::kUnknownCommand, "a command is missing")
-        .with_hint("see: omnibal --help");
-  }
-  return &*std::ranges::find(commands, app.get_subcommands().front()->get_name(), &Command::name);
+  OMNIBAL_RETURN_IF_ERROR(check_required(*command, given));
+  return command;
 }
 
 }  // namespace omnibal::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line and the --config file, parsed into the flags' targets by CLI11.
+// The command line (by CLI11) and the --config file, parsed into the flags' targets. What is typed
+// wins over what the file says.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace omnibal::cli {
 
 /// Parses `arguments` (without the program's name) and returns the command that they name, its
-/// flags set. Error: kInvalidArgument, kUnknownCommand.
+/// flags set. Errors: kInvalidArgument, kUnknownCommand; those of read_config.
 Result<const Command*> parse_arguments(const std::vector<std::string>& arguments,
                                        const std::vector<Command>& commands, CommonOptions& common);
 

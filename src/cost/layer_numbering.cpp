@@ -17,21 +17,29 @@ struct NumberedName {
   std::int64_t number = 0;
 };
 
+/// "vision.12", "layer12", "block_12": whatever ends in digits.
 std::optional<NumberedName> parse_numbered(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot + 1 == name.size()) return std::nullopt;
+  const std::size_t last_other = name.find_last_not_of("0123456789");
+  const std::size_t begin = last_other == std::string_view::npos ? 0 : last_other + 1;
   std::int64_t number = 0;
   const char* end = name.data() + name.size();
-  const auto [rest, problem] = std::from_chars(name.data() + dot + 1, end, number);
-  if (problem != std::errc() || rest != end || number < 0) return std::nullopt;
-  return NumberedName{name.substr(0, dot + 1), number};
+  const auto [rest, problem] = std::from_chars(name.data() + begin, end, number);
+  if (problem != std::errc() || rest != end) return std::nullopt;
+  return NumberedName{name.substr(0, begin), number};
+}
+
+/// Where a series begins: ours at 0, others with a dot at 0 or 1; digits without a dot may mean
+/// something else ("stem_v2"), so that only a gap between them counts.
+std::int64_t first_expected(std::string_view prefix, std::int64_t first) {
+  if (prefix == "vision." || prefix == "llm.") return 0;
+  if (!prefix.ends_with('.')) return first;
+  return first == 1 ? 1 : 0;
 }
 
 /// The first number that is not there between the first and the last; nothing if none is missing.
 std::optional<std::int64_t> first_gap(std::string_view prefix,
                                       const std::set<std::int64_t>& numbers) {
-  const bool ours = prefix == "vision." || prefix == "llm.";
-  std::int64_t expected = !ours && *numbers.begin() == 1 ? 1 : 0;
+  std::int64_t expected = first_expected(prefix, *numbers.begin());
   for (const std::int64_t number : numbers) {
     if (number != expected) return expected;
     ++expected;

@@ -7,6 +7,7 @@ namespace omnibal::model {
 namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
+constexpr std::int64_t kMostLayers = 10'000;
 
 }  // namespace
 
@@ -20,6 +21,10 @@ std::string ConfigPart::place(std::string_view key) const {
 
 Error ConfigPart::problem(ErrorCode code, std::string_view key, std::string message) const {
   return Error(code, std::move(message)).in_file(file_).at_key(place(key));
+}
+
+Result<std::int64_t> ConfigPart::layer_count(std::string_view key) const {
+  return fields().integer(key, 1, kMostLayers);
 }
 
 Result<std::int64_t> ConfigPart::size(std::string_view key) const {

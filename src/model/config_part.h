@@ -21,6 +21,8 @@ class ConfigPart {
 
   /// A size: a whole number from 1 to 2^24.
   Result<std::int64_t> size(std::string_view key) const;
+  /// A number of layers: far above any model's, small enough to list them.
+  Result<std::int64_t> layer_count(std::string_view key) const;
   Result<std::int64_t> size_or(std::string_view key, std::int64_t fallback) const;
   Result<std::int64_t> integer_or(std::string_view key, std::int64_t fallback) const;
   Result<double> number_or(std::string_view key, double fallback, double min, double max) const;

@@ -22,7 +22,7 @@ Result<VisionTower> read_tile_tower(const ConfigPart& vision, std::int64_t image
   VisionTower tower;
   tower.image_size = image_size;
   OMNIBAL_ASSIGN(tower.width, vision.size("hidden_size"));
-  OMNIBAL_ASSIGN(tower.num_layers, vision.size("num_hidden_layers"));
+  OMNIBAL_ASSIGN(tower.num_layers, vision.layer_count("num_hidden_layers"));
   OMNIBAL_ASSIGN(tower.num_heads, vision.size("num_attention_heads"));
   OMNIBAL_ASSIGN(tower.mlp_width, vision.size("intermediate_size"));
   OMNIBAL_ASSIGN(tower.patch_size, vision.square_side("patch_size"));

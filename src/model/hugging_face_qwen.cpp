@@ -17,7 +17,7 @@ constexpr std::int64_t kDefaultChannels = 3;
 Result<VisionTower> read_native_tower(const ConfigPart& vision, std::string_view width_key) {
   VisionTower tower;
   OMNIBAL_ASSIGN(tower.width, vision.size(width_key));
-  OMNIBAL_ASSIGN(tower.num_layers, vision.size("depth"));
+  OMNIBAL_ASSIGN(tower.num_layers, vision.layer_count("depth"));
   OMNIBAL_ASSIGN(tower.num_heads, vision.size("num_heads"));
   OMNIBAL_ASSIGN(tower.patch_size, vision.square_side("patch_size"));
   OMNIBAL_ASSIGN(const std::int64_t frames, vision.size_or("temporal_patch_size", 2));

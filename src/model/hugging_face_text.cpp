@@ -66,7 +66,7 @@ Result<TextKind> text_kind(const ConfigPart& text, const TextDefaults& defaults)
 
 Status read_shape(const ConfigPart& text, LanguageModel& model) {
   OMNIBAL_ASSIGN(model.width, text.size("hidden_size"));
-  OMNIBAL_ASSIGN(model.num_layers, text.size("num_hidden_layers"));
+  OMNIBAL_ASSIGN(model.num_layers, text.layer_count("num_hidden_layers"));
   OMNIBAL_ASSIGN(model.num_heads, text.size("num_attention_heads"));
   OMNIBAL_ASSIGN(model.mlp_width, text.size("intermediate_size"));
   return {};

@@ -26,19 +26,26 @@ std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpe
   return links;
 }
 
-void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,
-                     std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
-                     simulate::PipelineTimes& times) {
+std::vector<cost::Load> loads_of_step(const steps::StepTable& steps,
+                                      std::span<const metrics::PackLoad> loads, std::int64_t step,
+                                      std::int64_t rank) {
   std::vector<cost::Load> of_rank(static_cast<std::size_t>(steps.micro_batches));
   for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
     const std::int64_t pack = steps.at(step, m, rank);
     if (pack == steps::kZeroWeightPack) continue;
     of_rank[static_cast<std::size_t>(m)] = to_load(loads[static_cast<std::size_t>(pack)]);
   }
+  return of_rank;
+}
+
+void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,
+                     std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
+                     simulate::PipelineTimes& times) {
   const std::span<const cluster::Link> links = pipeline.links.empty()
                                                    ? std::span<const cluster::Link>()
                                                    : pipeline.links[static_cast<std::size_t>(rank)];
-  simulate::fill_pipeline_times(pipeline.stages, links, of_rank, times);
+  simulate::fill_pipeline_times(pipeline.stages, links, loads_of_step(steps, loads, step, rank),
+                                times);
 }
 
 std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::StepTable& steps,

@@ -30,7 +30,8 @@ Json whole_document(const PlanFiles& files) {
                     {{"tool", fmt::format("omnibal {}", version())},
                      {"options", files.options},
                      {"seed", files.seed},
-                     {"inputs", inputs_json(files.inputs)}}},
+                     {"inputs", inputs_json(files.inputs)},
+                     {"configuration", inputs_json(files.configuration)}}},
                    {"corpus", corpus::describe(files.corpus)}};
   document.update(files.document);
   return document;
@@ -87,7 +88,8 @@ Status write_rejected(const PlanFiles& files, const std::string& directory) {
                        {"reason", rejection.reason},
                        {"value", rejection.value},
                        {"limit", rejection.limit}};
-    lines += line.dump() + "\n";
+    // A name that is no UTF-8 is written as plan.json writes it: with replacement characters.
+    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   return codec::write_file_atomically(directory + "/rejected.jsonl", lines);
 }

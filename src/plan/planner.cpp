@@ -10,11 +10,27 @@
 namespace omnibal::plan {
 namespace {
 
+/// A measured profile must be of this model; counts of parameters that it lacks are the model's.
+Result<cost::Profile> measured_profile(const model::ModelSpec& model, cost::Profile profile) {
+  if (profile.layers.size() != model.layers.size()) {
+    return Error(ErrorCode::kInvalidArgument, "the profile is of another model")
+        .at_key("--profile")
+        .with_value(fmt::format("{} layers", profile.layers.size()))
+        .with_limit(fmt::format("{} layers of {}", model.layers.size(), model.name))
+        .with_hint("give the --model that was measured");
+  }
+  for (std::size_t i = 0; i < profile.layers.size(); ++i) {
+    if (profile.layers[i].parameters > 0) continue;
+    profile.layers[i].parameters = static_cast<double>(model.layers[i].parameters);
+  }
+  return profile;
+}
+
 /// The profile that was given, or the analytic one at the load of a full pack.
 Result<cost::Profile> choose_profile(const model::ModelSpec& model,
                                      const cluster::ClusterSpec& cluster,
                                      const PlanRequest& request) {
-  if (request.profile) return *request.profile;
+  if (request.profile) return measured_profile(model, *request.profile);
   return cost::analytic_profile(model, cluster,
                                 {.tp = request.sizes.tp,
                                  .dp = request.sizes.dp,
@@ -36,6 +52,14 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
 }  // namespace
 
 Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
+  if (request.sizes.dp > request.global_batch / request.micro_batch) {
+    return Error(ErrorCode::kSizesDoNotDivide,
+                 fmt::format("dp {} with micro-batches of {} samples needs a larger global batch",
+                             request.sizes.dp, request.micro_batch))
+        .at_key("--global-batch")
+        .with_value(request.global_batch)
+        .with_hint("raise --global-batch, or lower --dp or --micro-batch");
+  }
   const std::int64_t samples = request.sizes.dp * request.micro_batch;
   if (request.global_batch % samples == 0) return request.global_batch / samples;
   const std::int64_t below = request.global_batch / samples * samples;
@@ -44,8 +68,7 @@ Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
                            request.sizes.dp, request.micro_batch, samples))
       .at_key("--global-batch")
       .with_value(request.global_batch)
-      .with_hint(below > 0 ? fmt::format("use {} or {}", below, below + samples)
-                           : fmt::format("use {}", samples));
+      .with_hint(fmt::format("use {} or {}", below, below + samples));
 }
 
 Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,

@@ -248,6 +248,7 @@ TEST_F(HuggingFace, NonsenseIsRefused) {
   const Place merged{"qwen2_5_vl_3b.json", "vision_config", "out_hidden_size"};
   for (const Nonsense& bad : {Nonsense{layers, 0, ErrorCode::kOutOfRange},
                               {layers, -3, ErrorCode::kOutOfRange},
+                              {layers, 1'000'000, ErrorCode::kOutOfRange},
                               {layers, 1e30, ErrorCode::kWrongType},
                               {layers, "24", ErrorCode::kWrongType},
                               {heads, 13, ErrorCode::kOutOfRange},

@@ -59,6 +59,7 @@ inline Status write_small(const Plan& plan, const corpus::Corpus& corpus,
                                  {"cluster", "a100-80g"},
                                  {"micro_batch", 4}},
                      .inputs = {},
+                     .configuration = {},
                      .seed = 0,
                      .document = to_json(plan, corpus)},
                     directory);

@@ -130,6 +130,78 @@ def test_config_with_an_unknown_key_is_refused(lengths, tmp_path):
     refuse(2, "pack", lengths, *CAPS, "--config", config)
 
 
+def test_config_knows_common_flags_in_a_table_and_suggests_names(lengths, tmp_path):
+    config = tmp_path / "omnibal.toml"
+    config.write_text("[pack]\nseed = 7\nvision-cap = 9\ntoken-cap = 4096\n")
+    ask("pack", lengths, "--config", config, "--out", tmp_path / "plan")
+    assert json.loads((tmp_path / "plan" / "plan.json").read_text())["provenance"]["seed"] == 7
+    config.write_text("[pack]\nvison-cap = 9\n")
+    error = refuse(2, "pack", lengths, "--config", config)
+    assert "vision-cap" in error["hint"] and error["where"]["key"] == "pack.vison-cap"
+
+
+def test_config_may_give_required_flags(tmp_path):
+    config = tmp_path / "omnibal.toml"
+    config.write_text("[partition]\npp = 4\nmicro-batches = 8\n")
+    assert len(ask("partition", W_PROFILE, "--config", config)["cuts"]) == 3
+
+
+@pytest.mark.parametrize("content, code", [
+    ("[pack]\nrounds = [1, 2]\n", 2), ("[pack]\nrounds = {a = 1}\n", 2), ("[pack\n", 3),
+    ("[pack]\nrounds = 1\n[pack]\nrounds = 2\n", 3), ("[pakc]\n", 2), ("[pack]\nrounds = 'x'", 2)])
+def test_config_that_is_wrong(lengths, tmp_path, content, code):
+    config = tmp_path / "omnibal.toml"
+    config.write_text(content)
+    refuse(code, "pack", lengths, *CAPS, "--config", config)
+
+
+def test_config_that_is_no_file_never_hangs(lengths, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero", tmp_path / "none.toml"):
+        refuse(3, "pack", lengths, *CAPS, "--config", path)
+
+
+def test_output_that_cannot_be_written_is_an_error(lengths):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "stats", lengths, "--json"], stdout=full,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "standard output" in done.stderr
+
+
+def test_an_empty_output_name_is_refused(lengths):
+    refuse(2, "pack", lengths, *CAPS, "--out", "")
+
+
+def test_verbose_says_what_is_done(lengths):
+    assert "forming steps" in run("pack", lengths, *CAPS, "--dp", 8, "--verbose").stderr
+
+
+def test_sizes_that_overflow_are_refused(lengths):
+    flags = ["plan", lengths, "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g",
+             "--gpus", "64", *CAPS, "--dry-run"]
+    refuse(2, *flags, "--tp", 2**32, "--pp", 2**32)
+    refuse(2, *flags, "--tp", 2, "--pp", 4, "--micro-batch", 2**62)
+    refuse(2, *flags, "--tp", 2, "--pp", 4, "--micro-batch", 2**20)
+
+
+def test_a_profile_of_another_model_is_refused(lengths):
+    error = refuse(2, "plan", lengths, "--model", "internvit-300m+qwen2.5-0.5b", "--cluster",
+                   "a100-80g", "--gpus", 8, "--tp", 1, "--pp", 4, "--global-batch", 64, *CAPS,
+                   "--profile", W_PROFILE, "--dry-run")
+    assert "96" in error["value"]
+
+
+def test_names_that_are_no_utf8(tmp_path):
+    odd = os.fsencode(tmp_path) + b"/bad\xff.json"
+    rows = [{"vit_num": 1, "token_num": tokens, "image_flags": 1} for tokens in (600, 5000)]
+    with open(odd, "w") as file:
+        json.dump(rows, file)
+    done = subprocess.run([PROGRAM, "pack", odd, *CAPS, "--out", tmp_path / "plan"],
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert ask("verify", tmp_path / "plan")["ok"]
+
+
 def test_input_from_stdin(lengths):
     from_file = ask("pack", lengths, *CAPS)
     from_stdin = ask("pack", "-", *CAPS, stdin=lengths.read_text())

@@ -34,6 +34,12 @@ struct StepPipeline {
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
                                                        const cluster::ParallelSizes& sizes);
 
+/// Loads of the micro-batches of `rank` in `step`: nothing for a zero-weight pack. `loads` by pack
+/// id.
+std::vector<cost::Load> loads_of_step(const steps::StepTable& steps,
+                                      std::span<const metrics::PackLoad> loads, std::int64_t step,
+                                      std::int64_t rank);
+
 /// Times of the micro-batches of `rank` in `step`, made anew in `times`. A zero-weight pack takes
 /// no time. `loads` by pack id.
 void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps,

@@ -38,7 +38,8 @@ struct PlanFiles {
   /// What the user asked for, as far as it decides the content: no times, hosts, threads or
   /// output paths. `input` (as typed) and `dummy` let verify read the inputs again.
   codec::Json options = codec::Json::object();
-  std::vector<corpus::InputFile> inputs = {};  // what was read, for provenance
+  std::vector<corpus::InputFile> inputs = {};         // what was read, for provenance
+  std::vector<corpus::InputFile> configuration = {};  // model, cluster and profile files
   std::uint64_t seed = 0;
   codec::Json document = codec::Json::object();  // the keys of `pack` and `plan`
 };

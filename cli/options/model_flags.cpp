@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/model_flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "omnibal/cluster/cluster.h"
+
+namespace omnibal::cli {
+
+Flag model_flag(FlagTarget target, const std::string& purpose) {
+  return {.name = "--model",
+          .target = target,
+          .help = fmt::format("{}: a preset ({}), a pair VISION+LLM, or the path of a Hugging Face "
+                              "config.json",
+                              purpose, fmt::join(model::model_presets(), ", ")),
+          .value_name = "NAME|FILE"};
+}
+
+Flag cluster_flag(FlagTarget target, const std::string& purpose) {
+  return {.name = "--cluster",
+          .target = target,
+          .help = fmt::format("{}: a preset ({}) or the path of a TOML file", purpose,
+                              fmt::join(cluster::cluster_presets(), ", ")),
+          .value_name = "NAME|FILE"};
+}
+
+Flag schedule_flag(FlagTarget target, const std::string& purpose) {
+  return {.name = "--schedule", .target = target, .help = purpose, .choices = {"1f1b", "gpipe"}};
+}
+
+Flag micro_batches_flag(FlagTarget target) {
+  return {.name = "--micro-batches",
+          .target = target,
+          .help = "Micro-batches of a rank in a step",
+          .value_name = "N",
+          .min = 1,
+          .max = kMostDevices};
+}
+
+Flag memory_flag(FlagTarget target, const std::string& otherwise) {
+  return {.name = "--memory",
+          .target = target,
+          .help = fmt::format("Memory that a stage may use on a device; without, {}", otherwise),
+          .value_name = "SIZE"};
+}
+
+std::vector<Flag> model_flags(ModelFlags& flags) {
+  std::vector<Flag> table = {
+      model_flag(&flags.model, "Model"),
+      cluster_flag(&flags.cluster, "Devices"),
+      {.name = "--heads",
+       .target = &flags.heads,
+       .help = "Attention whose heads do not divide by tp: computed whole by every device, or "
+               "padded with zero heads",
+       .choices = {"replicate", "pad"}},
+      {.name = "--freeze",
+       .target = &flags.freeze,
+       .help = "Parts that are not trained",
+       .value_name = "PART,...",
+       .choices = {"vision", "projector", "llm"}}};
+  table[0].required = table[1].required = true;
+  return table;
+}
+
+Result<model::ModelSpec> load_model(const ModelFlags& flags) {
+  OMNIBAL_ASSIGN(model::ModelSpec model, model::load_model(flags.model));
+  for (const std::string& part : flags.freeze) {
+    OMNIBAL_RETURN_IF_ERROR(model::freeze(model, part));
+  }
+  return model;
+}
+
+cost::HeadPolicy head_policy(const ModelFlags& flags) {
+  return flags.heads == "pad" ? cost::HeadPolicy::kPad : cost::HeadPolicy::kReplicate;
+}
+
+}  // namespace omnibal::cli

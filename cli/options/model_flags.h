@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flags about the model, the devices and the schedule that several commands share: declared once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options/flag.h"
+#include "omnibal/base/result.h"
+#include "omnibal/cost/analytic.h"
+#include "omnibal/model/model.h"
+
+namespace omnibal::cli {
+
+/// Most devices, stages, ranks or micro-batches that a flag takes.
+inline constexpr std::int64_t kMostDevices = 1 << 20;
+
+struct ModelFlags {
+  std::string model;
+  std::string cluster;
+  std::string heads = "replicate";
+  std::vector<std::string> freeze;
+};
+
+/// --model, --cluster (both required), --heads, --freeze.
+std::vector<Flag> model_flags(ModelFlags& flags);
+
+/// The model with its frozen parts. Errors: those of model::load_model, model::freeze.
+Result<model::ModelSpec> load_model(const ModelFlags& flags);
+cost::HeadPolicy head_policy(const ModelFlags& flags);
+
+/// `purpose` opens the help: "Model", "Model whose time is predicted".
+Flag model_flag(FlagTarget target, const std::string& purpose);
+Flag cluster_flag(FlagTarget target, const std::string& purpose);
+Flag schedule_flag(FlagTarget target, const std::string& purpose);
+Flag micro_batches_flag(FlagTarget target);
+Flag memory_flag(FlagTarget target, const std::string& otherwise);
+
+}  // namespace omnibal::cli
