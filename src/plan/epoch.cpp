@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::int64_t kStepsPerChunk = 16;
 
-cost::Load to_load(const metrics::PackLoad& load) {
-  return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
-          static_cast<double>(load.token_pairs)};
-}
-
 }  // namespace
 
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
@@ -33,7 +28,7 @@ void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps
   for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
     const std::int64_t pack = steps.at(step, m, rank);
     if (pack == steps::kZeroWeightPack) continue;
-    of_rank[static_cast<std::size_t>(m)] = to_load(loads[static_cast<std::size_t>(pack)]);
+    of_rank[static_cast<std::size_t>(m)] = metrics::to_load(loads[static_cast<std::size_t>(pack)]);
   }
   const std::span<const cluster::Link> links = pipeline.links.empty()
                                                    ? std::span<const cluster::Link>()
