@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
+
+#include "omnibal/base/ascii.h"
 
 namespace omnibal {
 namespace {
@@ -27,11 +30,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view typed, std::span<const std::string> names) {
+  const std::string wanted = lower_ascii(typed);
   std::string nearest;
-  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::pair least(true, std::numeric_limits<std::size_t>::max());  // starts otherwise, distance
   for (const std::string& name : names) {
-    if (const std::size_t distance = edit_distance(typed, name); distance < least) {
-      least = distance;
+    const std::string candidate = lower_ascii(name);
+    const std::pair rank(!candidate.starts_with(wanted), edit_distance(wanted, candidate));
+    if (rank < least) {
+      least = rank;
       nearest = name;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <vector>
 
 #ifdef OMNIBAL_STD_THREADS
 #include <atomic>
@@ -15,6 +16,12 @@ namespace omnibal {
 namespace {
 
 using ChunkBody = std::function<void(std::int64_t chunk)>;
+
+/// `requested` threads, or as many as the machine has if it is 0.
+int resolve_threads(int requested) {
+  if (requested > 0) return requested;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 #ifdef OMNIBAL_STD_THREADS
 void run_chunks(std::int64_t num_chunks, int threads, const ChunkBody& body) {
@@ -39,11 +46,6 @@ void run_chunks(std::int64_t num_chunks, int threads, const ChunkBody& body) {
 #endif
 
 }  // namespace
-
-int resolve_threads(int requested) {
-  if (requested > 0) return requested;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 void parallel_for(std::int64_t n, std::int64_t grain, int threads,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "cluster/presets.h"
+#include "omnibal/base/ascii.h"
 #include "omnibal/base/nearest_name.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/cluster/cluster.h"
@@ -20,27 +20,20 @@ using codec::JsonFields;
 constexpr double kMaxRate = 1e21;
 constexpr std::int64_t kMaxMemory = std::int64_t{1} << 50;
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
 Result<ClusterSpec> preset(const std::string& name) {
   for (const ClusterSpec& known : known_clusters()) {
-    if (known.name == lower(name)) return known;
+    if (known.name == lower_ascii(name)) return known;
   }
   const std::vector<std::string> names = cluster_presets();
   return Error(ErrorCode::kUnknownPreset,
                fmt::format("no cluster is called \"{}\"; the nearest is \"{}\"", name,
-                           nearest_name(lower(name), names)))
+                           nearest_name(name, names)))
       .with_value(name)
       .with_hint(fmt::format("known: {}; or the path of a TOML file (docs/formats/cluster.md)",
                              fmt::join(names, ", ")));
 }
 
-/// A positive number; without a preset to start from, one that must be given.
+/// A positive number, which must be given if it is `required`.
 Status read_rate(const JsonFields& fields, std::string_view key, bool required, double& rate) {
   if (!required && !fields.has(key)) return {};
   OMNIBAL_ASSIGN(rate, fields.number(key, 1, kMaxRate));
@@ -112,7 +105,7 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "peak_flops", required, cluster.peak_flops));
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "achieved_flops", required, cluster.achieved_flops));
   OMNIBAL_RETURN_IF_ERROR(
-      read_rate(fields, "memory_bytes_per_s", required, cluster.memory_bytes_per_s));
+      read_rate(fields, "memory_bytes_per_s", false, cluster.memory_bytes_per_s));
   OMNIBAL_ASSIGN(cluster.devices_per_node,
                  fields.integer_or("devices_per_node", cluster.devices_per_node, 1, 100000));
   OMNIBAL_RETURN_IF_ERROR(read_link(fields, file, "inner", required, cluster.inner));

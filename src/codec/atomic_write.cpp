@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -15,16 +17,30 @@
 #include <vector>
 
 #include "codec/file_descriptor.h"
+#include "omnibal/codec/hash.h"
 
 namespace omnibal::codec {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// ".plan.omnibal-": what the temporary names beside "plan" begin with; process id and a number
-/// follow.
+/// Where a process id means something: on this host, and in a container of it that numbers its
+/// processes on its own. Hashed, because host names are anything.
+std::string process_space() {
+  constexpr std::size_t kDigits = 12;
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::error_code ignored;
+  Hasher hasher;
+  hasher.add(std::string_view(host.data()));
+  hasher.add(fs::read_symlink("/proc/self/ns/pid", ignored).string());
+  return hasher.hex().substr(0, kDigits);
+}
+
+/// ".plan.omnibal-0123456789ab-": what the temporary names beside "plan" begin with that processes
+/// of this host make; process id and a number follow.
 std::string temporary_prefix(const fs::path& target) {
-  return fmt::format(".{}.omnibal-", target.filename().string());
+  return fmt::format(".{}.omnibal-{}-", target.filename().string(), process_space());
 }
 
 /// The target itself, behind symbolic links, without a trailing slash: what a rename must replace.
@@ -60,8 +76,9 @@ void remove_leftovers_of_dead_processes(const fs::path& target) {
 /// EEXIST; the name, or empty with errno set.
 template <class Create>
 std::string create_temporary(const fs::path& target, const Create& create) {
+  const std::string prefix = temporary_prefix(target);
   for (int number = 0;; ++number) {
-    const std::string name = temporary_prefix(target) + fmt::format("{}-{}", ::getpid(), number);
+    const std::string name = fmt::format("{}{}-{}", prefix, ::getpid(), number);
     const std::string path = (target.parent_path() / name).string();
     if (create(path)) return path;
     if (errno != EEXIST) return "";

@@ -26,7 +26,7 @@ class FileDescriptor {
   int fd_;
 };
 
-/// `code` with what `errno` says as its hint.
+/// `code` with `message` and, behind it, what `errno` says.
 Error system_error(ErrorCode code, std::string message, const std::string& path);
 
 struct OpenFile {

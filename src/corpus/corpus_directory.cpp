@@ -7,6 +7,7 @@
 
 #include "corpus/input_forms.h"
 #include "corpus/length_row.h"
+#include "corpus/vision_unit.h"
 #include "omnibal/base/version.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/codec/hash.h"
@@ -46,18 +47,6 @@ Json header_of(const Corpus& corpus, const Json& provenance) {
   return header;
 }
 
-Result<VisionUnit> unit_from(const JsonFields& header, const std::string& file) {
-  OMNIBAL_ASSIGN(const Json* object, header.object("unit"));
-  const JsonFields fields(*object, file, "unit");
-  VisionUnit unit;
-  OMNIBAL_ASSIGN(unit.name, fields.text("name"));
-  OMNIBAL_ASSIGN(const std::int64_t vision, fields.integer("vision_tokens", 1, INT32_MAX));
-  OMNIBAL_ASSIGN(const std::int64_t llm, fields.integer("llm_tokens", 0, INT32_MAX));
-  unit.vision_tokens = static_cast<std::int32_t>(vision);
-  unit.llm_tokens = static_cast<std::int32_t>(llm);
-  return unit;
-}
-
 Result<Source> source_from(const Json& object, std::size_t index, const std::string& file) {
   constexpr double kLeast = std::numeric_limits<double>::min();
   constexpr double kMost = std::numeric_limits<double>::max();
@@ -86,7 +75,8 @@ Result<Header> read_header(const std::string& file) {
   Header header;
   OMNIBAL_ASSIGN(header.samples, fields.integer("samples", 0, INT32_MAX));
   OMNIBAL_ASSIGN(header.hash, fields.text("hash"));
-  OMNIBAL_ASSIGN(header.corpus.unit, unit_from(fields, file));
+  OMNIBAL_ASSIGN(const Json* unit, fields.object("unit"));
+  OMNIBAL_ASSIGN(header.corpus.unit, read_vision_unit(JsonFields(*unit, file, "unit")));
   OMNIBAL_ASSIGN(header.corpus.supervised_is_estimate,
                  fields.boolean_or("supervised_is_estimate", true));
   OMNIBAL_ASSIGN(const Json* sources, fields.array("sources"));

@@ -8,7 +8,6 @@
 namespace omnibal::corpus {
 namespace {
 
-constexpr std::size_t kMaxSources = std::size_t{UINT16_MAX} + 1;
 constexpr std::int64_t kMaxSamples = INT32_MAX;
 
 template <class T>
@@ -61,8 +60,7 @@ Status use_unit(Loading& loading, const VisionUnit& unit, const std::string& fil
 
 Status begin_source(Loading& loading, Source source) {
   std::vector<Source>& sources = loading.corpus.sources;
-  for (const Source& other : sources) {
-    if (other.name != source.name) continue;
+  if (!loading.source_names.insert(source.name).second) {
     return Error(ErrorCode::kDuplicateName, fmt::format("duplicate name \"{}\"", source.name))
         .in_file(source.path)
         .at_key(source.name)

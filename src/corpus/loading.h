@@ -9,11 +9,16 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "corpus/lint.h"
 #include "omnibal/corpus/corpus.h"
 
 namespace omnibal::corpus {
+
+/// What Corpus::source can tell apart.
+inline constexpr std::size_t kMaxSources = std::size_t{UINT16_MAX} + 1;
 
 struct Loading {
   Corpus corpus;
@@ -22,7 +27,8 @@ struct Loading {
   bool unit_is_known = false;  // an input has fixed corpus.unit
   bool add_dummy = false;
   Progress progress;
-  std::int64_t source_begin = 0;  // first sample of the source being read
+  std::int64_t source_begin = 0;       // first sample of the source being read
+  std::set<std::string> source_names;  // of corpus.sources
 };
 
 struct SampleLengths {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "corpus/length_row.h"
+#include "corpus/loading.h"
 #include "corpus/text_length.h"
+#include "corpus/vision_unit.h"
 #include "omnibal/codec/toml.h"
 #include "omnibal/corpus/synth.h"
 
@@ -119,17 +122,11 @@ Result<Dataset> dataset_from(const Table& table) {
 }
 
 Result<VisionUnit> unit_from(const Json& root, const std::string& file) {
-  VisionUnit unit;
-  if (!root.contains("unit")) return unit;
+  if (!root.contains("unit")) return VisionUnit{};
   OMNIBAL_ASSIGN(const Json* object, JsonFields(root, file).object("unit"));
   const JsonFields fields(*object, file, "unit");
   OMNIBAL_RETURN_IF_ERROR(fields.only({"name", "vision_tokens", "llm_tokens"}));
-  OMNIBAL_ASSIGN(unit.name, fields.text("name"));
-  OMNIBAL_ASSIGN(const std::int64_t vision, fields.integer("vision_tokens", 1, kMaxUnits));
-  OMNIBAL_ASSIGN(const std::int64_t llm, fields.integer("llm_tokens", 0, kMaxUnits));
-  unit.vision_tokens = static_cast<std::int32_t>(vision);
-  unit.llm_tokens = static_cast<std::int32_t>(llm);
-  return unit;
+  return read_vision_unit(fields);
 }
 
 Status check_whole(const Recipe& recipe, const std::string& file) {
@@ -140,14 +137,20 @@ Status check_whole(const Recipe& recipe, const std::string& file) {
         .with_value(num_samples(recipe))
         .with_limit(kMaxSamples);
   }
+  if (recipe.datasets.size() > kMaxSources) {
+    return Error(ErrorCode::kOutOfRange, "a recipe has too many datasets")
+        .in_file(file)
+        .at_key("dataset")
+        .with_value(static_cast<std::int64_t>(recipe.datasets.size()))
+        .with_limit(static_cast<std::int64_t>(kMaxSources));
+  }
+  std::set<std::string_view> names;
   for (std::size_t i = 0; i < recipe.datasets.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (recipe.datasets[i].name != recipe.datasets[j].name) continue;
-      return Error(ErrorCode::kDuplicateName,
-                   fmt::format("duplicate name \"{}\"", recipe.datasets[i].name))
-          .in_file(file)
-          .at_key(fmt::format("dataset[{}].name", i));
-    }
+    if (names.insert(recipe.datasets[i].name).second) continue;
+    return Error(ErrorCode::kDuplicateName,
+                 fmt::format("duplicate name \"{}\"", recipe.datasets[i].name))
+        .in_file(file)
+        .at_key(fmt::format("dataset[{}].name", i));
   }
   return {};
 }

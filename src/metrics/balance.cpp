@@ -72,10 +72,7 @@ DistRatios dist_ratios(const RankGrid& grid, std::span<const PackLoad> loads,
   ratios.vision = ratio_of([](const PackLoad& l) { return static_cast<double>(l.vision_units); });
   ratios.tokens = ratio_of([](const PackLoad& l) { return static_cast<double>(l.tokens); });
   ratios.attention = ratio_of([](const PackLoad& l) { return static_cast<double>(l.token_pairs); });
-  ratios.time = ratio_of([&forward](const PackLoad& l) {
-    return forward.at({static_cast<double>(l.vision_units), static_cast<double>(l.tokens),
-                       static_cast<double>(l.token_pairs)});
-  });
+  ratios.time = ratio_of([&forward](const PackLoad& l) { return forward.at(to_load(l)); });
   return ratios;
 }
 

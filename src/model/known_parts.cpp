@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/known_parts.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
+
+#include "omnibal/base/ascii.h"
 
 namespace omnibal::model {
 namespace {
@@ -106,10 +107,7 @@ std::span<const LanguageModel> known_language_models() {
 std::span<const Preset> known_presets() { return kPresets; }
 
 std::string canonical_name(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::string text = lower_ascii(name);
   constexpr std::string_view kSuffix = "-448px";
   if (text.ends_with(kSuffix)) text.resize(text.size() - kSuffix.size());
   return text;

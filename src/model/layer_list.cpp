@@ -5,23 +5,19 @@
 
 #include <array>
 
+#include "omnibal/base/name_table.h"
 #include "omnibal/model/parameters.h"
 
 namespace omnibal::model {
 namespace {
 
-struct KindName {
-  LayerKind kind;
-  std::string_view name;
-};
-
 constexpr std::array kKindNames = {
-    KindName{LayerKind::kPatchEmbedding, "patch_embedding"},
-    KindName{LayerKind::kVisionBlock, "vision_block"},
-    KindName{LayerKind::kProjector, "projector"},
-    KindName{LayerKind::kTokenEmbedding, "token_embedding"},
-    KindName{LayerKind::kLlmBlock, "llm_block"},
-    KindName{LayerKind::kHead, "head"},
+    Named{LayerKind::kPatchEmbedding, "patch_embedding"},
+    Named{LayerKind::kVisionBlock, "vision_block"},
+    Named{LayerKind::kProjector, "projector"},
+    Named{LayerKind::kTokenEmbedding, "token_embedding"},
+    Named{LayerKind::kLlmBlock, "llm_block"},
+    Named{LayerKind::kHead, "head"},
 };
 
 bool belongs_to(LayerKind kind, std::string_view part) {
@@ -41,19 +37,14 @@ bool belongs_to(LayerKind kind, std::string_view part) {
 
 }  // namespace
 
-std::string_view to_string(LayerKind kind) {
-  return kKindNames[static_cast<std::size_t>(kind)].name;
-}
+std::string_view to_string(LayerKind kind) { return name_in(kKindNames, kind); }
 
 Result<LayerKind> parse_layer_kind(std::string_view text) {
-  std::string accepted;
-  for (const KindName& row : kKindNames) {
-    if (row.name == text) return row.kind;
-    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", row.name);
-  }
-  return Error(ErrorCode::kOutOfRange, fmt::format("\"{}\" is not a kind of layer", text))
-      .with_value(std::string(text))
-      .with_limit(accepted);
+  const Result<LayerKind> kind = parse_name(kKindNames, "kind of layer", "kind", text);
+  if (kind.ok()) return kind;
+  Error error = kind.error();
+  error.code = ErrorCode::kOutOfRange;  // a word of a file, not of the command line
+  return error;
 }
 
 std::int64_t ModelSpec::parameters() const {

@@ -37,15 +37,19 @@ std::int64_t tokens_per_unit(const Totals& totals) {
   return std::max(kStep, (quotient + 1) / kStep * kStep);
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+__extension__ using Wide = __int128;  // a micro-batch times the sum of all lengths
 
-/// How often both caps grow until `micro_batch` mean samples fit.
+Wide ceil_div(Wide a, Wide b) { return (a + b - 1) / b; }
+
+/// How often both caps grow until `micro_batch` mean samples fit; kLargestCap stands for more,
+/// since it passes that cap already.
 std::int64_t steps_to_hold(std::int64_t micro_batch, const Totals& totals, std::int64_t ratio,
                            const PackLimits& limits) {
-  const std::int64_t vision = ceil_div(micro_batch * totals.vision, totals.samples);
-  const std::int64_t tokens = ceil_div(micro_batch * totals.tokens, totals.samples);
-  return std::max(
-      {std::int64_t{0}, vision - limits.vision_cap, ceil_div(tokens - limits.token_cap, ratio)});
+  const Wide vision = ceil_div(Wide{micro_batch} * totals.vision, totals.samples);
+  const Wide tokens = ceil_div(Wide{micro_batch} * totals.tokens, totals.samples);
+  const Wide steps =
+      std::max({Wide{0}, vision - limits.vision_cap, ceil_div(tokens - limits.token_cap, ratio)});
+  return static_cast<std::int64_t>(std::min(steps, Wide{kLargestCap}));
 }
 
 }  // namespace

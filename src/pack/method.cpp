@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/pack/method.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <array>
 #include <utility>
 
+#include "omnibal/base/name_table.h"
 #include "omnibal/metrics/balance.h"
 #include "omnibal/pack/isf.h"
 
 namespace omnibal::pack {
 namespace {
 
-constexpr std::array<std::pair<Method, std::string_view>, 5> kNames = {{
-    {Method::kIsf, "isf"},
-    {Method::kRandom, "random"},
-    {Method::kSorted, "sorted"},
-    {Method::kLengthGrouped, "length-grouped"},
-    {Method::kDeviceGroup, "device-group"},
-}};
+constexpr std::array kMethods = {
+    Named{Method::kIsf, "isf"},
+    Named{Method::kRandom, "random"},
+    Named{Method::kSorted, "sorted"},
+    Named{Method::kLengthGrouped, "length-grouped"},
+    Named{Method::kDeviceGroup, "device-group"},
+};
 
 MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
                       std::span<const std::uint32_t> accepted, const MicroBatchOptions& options) {
@@ -39,27 +37,12 @@ MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
 
 }  // namespace
 
-std::string_view to_string(Method method) {
-  for (const auto& [value, name] : kNames) {
-    if (value == method) return name;
-  }
-  return "";
-}
+std::string_view to_string(Method method) { return name_in(kMethods, method); }
 
-std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const auto& [value, name] : kNames) names.emplace_back(name);
-  return names;
-}
+std::vector<std::string> method_names() { return names_in(kMethods); }
 
-Result<Method> parse_method(std::string_view text) {
-  for (const auto& [value, name] : kNames) {
-    if (name == text) return value;
-  }
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("unknown packing method \"{}\"; there are {}", text,
-                           fmt::join(method_names(), ", ")))
-      .at_key("method");
+Result<Method> parse_method(std::string_view name) {
+  return parse_name(kMethods, "packing method", "method", name);
 }
 
 std::vector<metrics::PackLoad> Grouping::loads(const metrics::SampleColumns& samples) const {

@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "omnibal/partition/partition.h"
-#include "partition/check_stages.h"
 
 namespace omnibal::partition {
 

@@ -4,7 +4,6 @@
 
 #include "omnibal/base/parallel.h"
 #include "omnibal/partition/partition.h"
-#include "partition/check_stages.h"
 #include "partition/neighbours.h"
 
 namespace omnibal::partition {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partition/check_stages.h"
+#include "omnibal/partition/partition.h"
 
 #include <fmt/format.h>
 

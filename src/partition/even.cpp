@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "omnibal/partition/partition.h"
-#include "partition/check_stages.h"
 
 namespace omnibal::partition {
 

@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "omnibal/partition/partition.h"
-#include "partition/check_stages.h"
 
 namespace omnibal::partition {
 namespace {

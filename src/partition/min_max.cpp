@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "omnibal/partition/partition.h"
-#include "partition/check_stages.h"
 
 namespace omnibal::partition {
 namespace {

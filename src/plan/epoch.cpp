@@ -12,11 +12,6 @@ constexpr std::int64_t kStepsPerChunk = 16;
 
 }  // namespace
 
-cost::Load to_load(const metrics::PackLoad& load) {
-  return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
-          static_cast<double>(load.token_pairs)};
-}
-
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
                                                        const cluster::ParallelSizes& sizes) {
   std::vector<std::vector<cluster::Link>> links;
@@ -33,7 +28,7 @@ std::vector<cost::Load> loads_of_step(const steps::StepTable& steps,
   for (std::int64_t m = 0; m < steps.micro_batches; ++m) {
     const std::int64_t pack = steps.at(step, m, rank);
     if (pack == steps::kZeroWeightPack) continue;
-    of_rank[static_cast<std::size_t>(m)] = to_load(loads[static_cast<std::size_t>(pack)]);
+    of_rank[static_cast<std::size_t>(m)] = metrics::to_load(loads[static_cast<std::size_t>(pack)]);
   }
   return of_rank;
 }

@@ -141,6 +141,9 @@ Result<std::vector<JudgedPartition>> by_search(const Bench& bench) {
 
 Result<ModelBalance> balance_model(const cost::Profile& profile,
                                    const ModelBalanceRequest& request) {
+  // First: a schedule may be large, of stages that no cut can fill.
+  OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(profile.layers.size()),
+                                                  request.num_stages));
   OMNIBAL_ASSIGN(const Bench bench, set_up(profile, request));
   std::vector<JudgedPartition> judged;
   if (request.method == PartitionMethod::kBmp) {

@@ -109,7 +109,7 @@ Status check_ids(const PlanReader& plan) {
 Result<cost::Load> check_loads(std::span<const metrics::PackLoad> loads) {
   cost::Load largest;
   for (std::size_t p = 0; p < loads.size(); ++p) {
-    const cost::Load load = to_load(loads[p]);
+    const cost::Load load = metrics::to_load(loads[p]);
     if (!cost::is_allowed(load)) {
       return Error(ErrorCode::kInvalidPlan,
                    fmt::format("pack {} has {} vision units, {} tokens, {} token pairs: negative "

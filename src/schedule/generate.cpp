@@ -4,20 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "omnibal/base/name_table.h"
 #include "omnibal/schedule/schedule.h"
 
 namespace omnibal::schedule {
 namespace {
 
-struct KindName {
-  ScheduleKind kind;
-  std::string_view name;
-};
-constexpr std::array kKinds = {KindName{ScheduleKind::kOneFOneB, "1f1b"},
-                               KindName{ScheduleKind::kGPipe, "gpipe"}};
-
-/// Actions fit 32-bit positions with room for their transfers.
-constexpr std::int64_t kMaxActions = std::int64_t{1} << 30;
+constexpr std::array kKinds = {Named{ScheduleKind::kOneFOneB, "1f1b"},
+                               Named{ScheduleKind::kGPipe, "gpipe"}};
 
 /// How many forwards a stage runs before its first backward.
 std::int32_t num_warmup(const Schedule& schedule, std::int32_t stage) {
@@ -46,22 +40,10 @@ std::vector<Action> actions_of_stage(const Schedule& schedule, std::int32_t stag
 
 }  // namespace
 
-std::string_view to_string(ScheduleKind kind) {
-  return std::find_if(kKinds.begin(), kKinds.end(),
-                      [&](const KindName& k) { return k.kind == kind; })
-      ->name;
-}
+std::string_view to_string(ScheduleKind kind) { return name_in(kKinds, kind); }
 
 Result<ScheduleKind> parse_schedule_kind(std::string_view text) {
-  std::string known;
-  for (const KindName& k : kKinds) {
-    if (k.name == text) return k.kind;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", k.name);
-  }
-  return Error(ErrorCode::kInvalidArgument, fmt::format("there is no schedule \"{}\"", text))
-      .at_key("schedule")
-      .with_value(std::string(text))
-      .with_hint("use one of: " + known);
+  return parse_name(kKinds, "schedule", "schedule", text);
 }
 
 Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
@@ -78,7 +60,11 @@ Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
   }
   const std::int64_t num_actions = 2 * std::int64_t{num_stages} * num_micro_batches;
   if (num_actions > kMaxActions) {
-    return Error(ErrorCode::kInvalidArgument, "a schedule of so many actions is not supported")
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format(
+                     "{} stages with {} micro-batches a step make a schedule of {} actions, at "
+                     "most {} are supported",
+                     num_stages, num_micro_batches, num_actions, kMaxActions))
         .with_value(num_actions)
         .with_limit(kMaxActions)
         .with_hint("use fewer micro-batches or stages");

@@ -61,16 +61,4 @@ double makespan(const CompiledSchedule& schedule, const PipelineTimes& times) {
   return execute(schedule, times, [](const CompiledSchedule::Step&, double, double) {});
 }
 
-Timeline simulate(const Schedule& schedule, const PipelineTimes& times) {
-  const Result<CompiledSchedule> compiled = compile(schedule);
-  assert(compiled.ok());
-  return simulate(*compiled, times);
-}
-
-double makespan(const Schedule& schedule, const PipelineTimes& times) {
-  const Result<CompiledSchedule> compiled = compile(schedule);
-  assert(compiled.ok());
-  return makespan(*compiled, times);
-}
-
 }  // namespace omnibal::simulate

@@ -137,10 +137,4 @@ Result<StepSimulation> simulate_step(const CompiledSchedule& schedule,
   return step;
 }
 
-Result<StepSimulation> simulate_step(const schedule::Schedule& schedule,
-                                     std::span<const PipelineTimes> pipelines) {
-  OMNIBAL_ASSIGN(const CompiledSchedule compiled, compile(schedule));
-  return simulate_step(compiled, pipelines);
-}
-
 }  // namespace omnibal::simulate

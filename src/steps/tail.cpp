@@ -3,13 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <numeric>
 #include <utility>
 
+#include "omnibal/base/name_table.h"
 #include "omnibal/base/philox.h"
 
 namespace omnibal::steps {
 namespace {
+
+constexpr std::array kTails = {Named{Tail::kZeroWeight, "zero-weight"}, Named{Tail::kDrop, "drop"},
+                               Named{Tail::kRepeat, "repeat"}};
 
 Error too_small(std::string_view key, std::int64_t value, std::int64_t min) {
   return Error(ErrorCode::kInvalidArgument, fmt::format("{} must be at least {}", key, min))
@@ -22,25 +27,10 @@ std::int64_t packs_in_step(const StepTable& table) { return table.micro_batches 
 
 }  // namespace
 
-std::string_view to_string(Tail tail) {
-  switch (tail) {
-    case Tail::kZeroWeight:
-      return "zero-weight";
-    case Tail::kDrop:
-      return "drop";
-    case Tail::kRepeat:
-      return "repeat";
-  }
-  return "";
-}
+std::string_view to_string(Tail tail) { return name_in(kTails, tail); }
 
 Result<Tail> parse_tail(std::string_view name) {
-  if (name == "zero-weight") return Tail::kZeroWeight;
-  if (name == "drop") return Tail::kDrop;
-  if (name == "repeat") return Tail::kRepeat;
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("unknown tail policy \"{}\"; there are zero-weight, drop, repeat", name))
-      .at_key("tail");
+  return parse_name(kTails, "tail policy", "tail", name);
 }
 
 Status check_step_options(const StepOptions& options) {

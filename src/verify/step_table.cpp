@@ -90,7 +90,7 @@ template <class ValueOf>
 double dist_of(const plan::PlanReader& plan, const ValueOf& value_of) {
   std::vector<double> values;
   for (const metrics::PackLoad& load : plan.pack_loads()) {
-    values.push_back(value_of(plan::to_load(load)));
+    values.push_back(value_of(metrics::to_load(load)));
   }
   return metrics::dist_ratio(plan.steps()->grid(), values);
 }

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cmath>
-#include <numeric>
+#include <vector>
 
 namespace omnibal {
 namespace {
@@ -23,49 +22,6 @@ TEST(BaseParallel, EveryIndexOnceInChunksOfTheGrain) {
       for (const auto& count : visits) ASSERT_EQ(count, 1) << n << " " << threads;
     }
   }
-}
-
-double harmonic_sum(int threads) {
-  return parallel_reduce(
-      100'003, 64, threads, 0.0,
-      [](std::int64_t begin, std::int64_t end) {
-        double sum = 0;
-        for (std::int64_t i = begin; i < end; ++i) sum += 1.0 / static_cast<double>(i + 1);
-        return sum;
-      },
-      std::plus<>());
-}
-
-TEST(BaseParallel, ASumOfRealsIsTheSameForAnyNumberOfThreads) {
-  const double one = harmonic_sum(1);
-  EXPECT_NEAR(one, std::log(100'003.0) + 0.5772156649, 1e-4);
-  EXPECT_EQ(harmonic_sum(2), one);
-  EXPECT_EQ(harmonic_sum(7), one);
-  EXPECT_EQ(harmonic_sum(0), one);
-}
-
-TEST(BaseParallel, ReduceCombinesInOrder) {
-  for (const int threads : {1, 2, 7}) {
-    const auto text = parallel_reduce(
-        26, 3, threads, std::string(),
-        [](std::int64_t begin, std::int64_t end) {
-          std::string part;
-          for (std::int64_t i = begin; i < end; ++i) part += static_cast<char>('a' + i);
-          return part;
-        },
-        std::plus<>());
-    EXPECT_EQ(text, "abcdefghijklmnopqrstuvwxyz");
-  }
-}
-
-TEST(BaseParallel, ReduceOfNothingIsTheInitialValue) {
-  const auto map = [](std::int64_t, std::int64_t) { return 5; };
-  EXPECT_EQ(parallel_reduce(0, 8, 2, 3, map, std::plus<>()), 3);
-}
-
-TEST(BaseParallel, ZeroThreadsAreAllOfThem) {
-  EXPECT_GE(resolve_threads(0), 1);
-  EXPECT_EQ(resolve_threads(3), 3);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(BasePhilox, SeedsStreamsAndSubstreamsDiffer) {
   };
   std::vector<std::uint64_t> numbers = {
       first(1, RngStream::kTest, 0), first(2, RngStream::kTest, 0),
-      first(1, RngStream::kPackOrder, 0), first(1, RngStream::kTest, 1),
+      first(1, RngStream::kStepOrder, 0), first(1, RngStream::kTest, 1),
       first(std::uint64_t{1} << 32, RngStream::kTest, 0)};
   std::sort(numbers.begin(), numbers.end());
   EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());

@@ -32,6 +32,13 @@ Status commit_one(const std::string& target, std::string_view marker, std::strin
   return staged.commit();
 }
 
+/// What temporary names beside "plan" begin with on this host, before the process id.
+std::string prefix_of_this_host(const ScratchDirectory& scratch) {
+  const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+  const std::string name = fs::path(staged->path()).filename().string();
+  return name.substr(0, name.find("-" + std::to_string(::getpid()) + "-") + 1);
+}
+
 /// The id of a process that has ended.
 pid_t dead_process() {
   const pid_t child = ::fork();
@@ -147,17 +154,30 @@ TEST(CodecStagedDirectory, AKilledWriterLeavesTheOldOneAndTheNextRemovesItsRest)
 
 TEST(CodecStagedDirectory, LeavesTheWorkOfLivingProcessesAndOtherNames) {
   const ScratchDirectory scratch;
+  const std::string prefix = prefix_of_this_host(scratch);
   const std::string dead = std::to_string(dead_process());
-  const std::string living = ".plan.omnibal-" + std::to_string(::getppid()) + "-0";
-  const std::vector<std::string> kept = {living, ".plan2.omnibal-" + dead + "-0", ".plan.omnibal-x",
-                                         ".plan.omnibal-" + dead};
+  const std::string other_target = prefix.substr(0, 5) + "2" + prefix.substr(5);
+  const std::vector<std::string> kept = {prefix + std::to_string(::getppid()) + "-0",
+                                         other_target + dead + "-0", prefix + "x", prefix + dead};
   for (const std::string& name : kept) {
     scratch.write(name + "/plan.json", "x");
   }
-  scratch.write(".plan.omnibal-" + dead + "-3/plan.json", "x");
+  scratch.write(prefix + dead + "-3/plan.json", "x");
   ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
   EXPECT_EQ(names_in(scratch.path()).size(), 5U);
-  EXPECT_FALSE(fs::exists(scratch / (".plan.omnibal-" + dead + "-3")));
+  EXPECT_FALSE(fs::exists(scratch / (prefix + dead + "-3")));
+}
+
+TEST(CodecStagedDirectory, LeavesTheWorkOfOtherHosts) {
+  const ScratchDirectory scratch;
+  std::string prefix = prefix_of_this_host(scratch);
+  char& digit = prefix[prefix.size() - 2];
+  digit = digit == '0' ? '1' : '0';
+  // Its process id is free here, and may be at work there.
+  const std::string other_host = prefix + std::to_string(dead_process()) + "-0";
+  scratch.write(other_host + "/plan.json", "x");
+  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  EXPECT_TRUE(fs::exists(scratch / other_host));
 }
 
 TEST(CodecStagedDirectory, TwoOfOneProcessDoNotMeet) {

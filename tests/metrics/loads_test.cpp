@@ -47,5 +47,12 @@ TEST(Loads, TwoKindsOfPacksWithEqualTokensDifferInAttention) {
   EXPECT_EQ(loads[0].token_pairs, 64 * loads[1].token_pairs);
 }
 
+TEST(ToLoad, KeepsTheThreeNumbers) {
+  const cost::Load load = to_load({.vision_units = 9, .tokens = 4096, .token_pairs = 5'000'000});
+  EXPECT_EQ(load.vision_units, 9);
+  EXPECT_EQ(load.tokens, 4096);
+  EXPECT_EQ(load.token_pairs, 5e6);
+}
+
 }  // namespace
 }  // namespace omnibal::metrics

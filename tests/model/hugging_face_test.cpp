@@ -126,7 +126,7 @@ TEST_F(HuggingFace, LlavaFeatureOptionsChangeLayersTokensAndProjector) {
 
 TEST_F(HuggingFace, ReadsQwen2VlWithPatchesAsUnits) {
   const ModelSpec model = load(data("qwen2_vl_7b.json"));
-  EXPECT_TRUE(model.vision.native_resolution());
+  EXPECT_EQ(model.vision.image_size, 0);
   EXPECT_EQ(model.vision.tokens_per_unit, 1);
   EXPECT_EQ(model.projector.tokens_per_unit, 0.25);
   EXPECT_EQ(model.vision.mlp_width, 5120);

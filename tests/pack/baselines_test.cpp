@@ -136,7 +136,7 @@ TEST(Method, NamesAreReadBack) {
   const auto unknown = parse_method("magic");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(unknown.error().message, HasSubstr("isf, random, sorted"));
+  EXPECT_THAT(unknown.error().hint, HasSubstr("isf, random, sorted"));
 }
 
 TEST(Method, OnlyBaselinesPad) {

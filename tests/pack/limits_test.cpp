@@ -54,6 +54,18 @@ TEST(PaperLimits, AlwaysEnd) {
             ErrorCode::kNoFeasibleLimits);
 }
 
+TEST(PaperLimits, DoNotOverflow) {
+  // 2^17 samples of a micro-batch times the sum of as many of 2^31 - 1 units: beyond 64 bits.
+  constexpr std::int64_t kMany = std::int64_t{1} << 17;
+  const std::vector<std::uint32_t> longest(kMany, INT32_MAX);
+  const std::vector<std::uint32_t> none(kMany, 0);
+  for (const auto& vision : {longest, none}) {
+    const auto limits = paper_limits({vision, longest}, {.micro_batch = kMany});
+    ASSERT_FALSE(limits.ok());
+    EXPECT_EQ(limits.error().code, ErrorCode::kNoFeasibleLimits);
+  }
+}
+
 TEST(PaperLimits, TextAloneAndManyUnitsOfFewTokensDivideByNothing) {
   TestSamples text;
   text.add(0, 10, 50);

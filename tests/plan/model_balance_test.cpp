@@ -119,6 +119,14 @@ TEST(BalanceModel, JsonHasTheKeysOfTheFormat) {
   EXPECT_EQ(json["sum_comm_bytes"].get<std::int64_t>(), 59'040'000 + 2 * 50'331'648);
 }
 
+TEST(BalanceModel, RefusesTooManyStagesBeforeItMakesASchedule) {
+  // A schedule of so many actions would be refused by another error.
+  const auto refused =
+      balance_model(workload_w(), {.num_stages = 1 << 20, .num_micro_batches = 1 << 20});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooManyStages);
+}
+
 TEST(BalanceModel, NamesAreReadBack) {
   for (const std::string& name : partition_methods()) {
     EXPECT_TRUE(parse_partition_method(name).ok()) << name;

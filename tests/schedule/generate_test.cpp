@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "omnibal/schedule/schedule.h"
+#include "schedule/written.h"
 
 namespace omnibal::schedule {
 namespace {
@@ -34,8 +34,14 @@ TEST(MakeSchedule, GPipeRunsBackwardsInTheOrderOfTheForwards) {
 TEST(MakeSchedule, RefusesNothingToDo) {
   EXPECT_EQ(make_schedule(ScheduleKind::kGPipe, 0, 1).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(make_schedule(ScheduleKind::kGPipe, 1, 0).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(make_schedule(ScheduleKind::kOneFOneB, 1 << 20, 1 << 20).error().code,
-            ErrorCode::kInvalidArgument);
+}
+
+TEST(MakeSchedule, RefusesMoreActionsThanItSupports) {
+  const Error error = make_schedule(ScheduleKind::kOneFOneB, 1 << 20, 1 << 20).error();
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(std::get<std::int64_t>(error.value), std::int64_t{1} << 41);
+  EXPECT_EQ(std::get<std::int64_t>(error.limit), kMaxActions);
+  EXPECT_FALSE(make_schedule(ScheduleKind::kGPipe, 129, 1 << 16).ok());
 }
 
 TEST(ScheduleKind, NamesAreReadBack) {
@@ -57,7 +63,7 @@ TEST(Lower, PutsReceivesBeforeAndSendsBehind) {
 TEST(Lower, NeedsNoTransferBetweenStagesOfOneRank) {
   Schedule s = made(ScheduleKind::kGPipe, 2, 1);
   s.stage_rank = {RankIndex{0}, RankIndex{0}};
-  s.ranks = {*parse_actions("0F0 1F0 1B0 0B0")};
+  s.ranks = {actions_of("0F0 1F0 1B0 0B0")};
   ASSERT_TRUE(validate(s).ok());
   EXPECT_EQ(to_text(lower(s).ranks[0]), "0F0 1F0 1B0 0B0");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "omnibal/schedule/schedule.h"
+#include "schedule/written.h"
 
 namespace omnibal::schedule {
 namespace {
@@ -9,9 +9,9 @@ namespace {
 using testing::HasSubstr;
 
 /// Two stages on two ranks, two micro-batches, as the two texts say.
-Schedule written(std::string_view first, std::string_view second) {
+Schedule written(const std::string& first, const std::string& second) {
   Schedule s = *make_schedule(ScheduleKind::kOneFOneB, 2, 2);
-  s.ranks = {*parse_actions(first), *parse_actions(second)};
+  s.ranks = {actions_of(first), actions_of(second)};
   return s;
 }
 
@@ -61,13 +61,13 @@ TEST(ValidateSchedule, WantsMatchingTransfers) {
   Schedule s = lower(written("0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"));
   ASSERT_EQ(verdict(s), "valid");
   Schedule without_send = s;
-  std::erase(without_send.ranks[0], *parse_action("0SF1"));
+  std::erase(without_send.ranks[0], action_of("0SF1"));
   EXPECT_THAT(verdict(without_send), HasSubstr("0SF1 is missing"));
   Schedule without_receive = s;
-  std::erase(without_receive.ranks[1], *parse_action("1RF0"));
+  std::erase(without_receive.ranks[1], action_of("1RF0"));
   EXPECT_THAT(verdict(without_receive), HasSubstr("1RF0 is missing"));
   Schedule to_nowhere = s;
-  to_nowhere.ranks[1].push_back(*parse_action("1SF0"));
+  to_nowhere.ranks[1].push_back(action_of("1SF0"));
   EXPECT_THAT(verdict(to_nowhere), HasSubstr("no partner"));
 }
 

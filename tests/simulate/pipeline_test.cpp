@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "partition/workload_w.h"
+#include "schedule/written.h"
 #include "simulate/uniform_times.h"
 
 namespace omnibal::simulate {
@@ -22,7 +23,7 @@ TEST(Makespan, OfEqualStagesIsTheClosedForm) {
         const Schedule s = *make_schedule(kind, p, m);
         const PipelineTimes times =
             uniform_times(std::vector<double>(static_cast<std::size_t>(p), 1.25), m);
-        EXPECT_DOUBLE_EQ(makespan(s, times), (m + p - 1) * (1.25 + 2.5));
+        EXPECT_DOUBLE_EQ(makespan(*compile(s), times), (m + p - 1) * (1.25 + 2.5));
       }
     }
   }
@@ -39,7 +40,7 @@ void expect_makespans_ms(const partition::Cuts& cuts, const WRow& row) {
   for (const auto& [factor, expected] : {std::pair{2, row.two_p}, {4, row.four_p}}) {
     const std::int32_t m = factor * row.num_stages;
     const Schedule s = *make_schedule(ScheduleKind::kOneFOneB, row.num_stages, m);
-    EXPECT_NEAR(makespan(s, uniform_times(stages, m)), expected, 0.05);
+    EXPECT_NEAR(makespan(*compile(s), uniform_times(stages, m)), expected, 0.05);
   }
 }
 
@@ -62,8 +63,8 @@ TEST(Makespan, LinksDelayTheReceiver) {
   times.activation_s = {0.5, 0.25, 0};
   times.gradient_s = {0.125, 2, 0};
   const Schedule s = *make_schedule(ScheduleKind::kOneFOneB, 3, 1);
-  EXPECT_DOUBLE_EQ(makespan(s, times), 9 + 0.75 + 2.125);
-  EXPECT_EQ(makespan(lower(s), times), makespan(s, times));
+  EXPECT_DOUBLE_EQ(makespan(*compile(s), times), 9 + 0.75 + 2.125);
+  EXPECT_EQ(makespan(*compile(lower(s)), times), makespan(*compile(s), times));
 }
 
 TEST(Simulate, GivesTheGoldenTimeline) {
@@ -71,7 +72,8 @@ TEST(Simulate, GivesTheGoldenTimeline) {
   PipelineTimes times = uniform_times({1, 2}, 2);
   times.activation_s = times.gradient_s = {0.5, 0, 0.5, 0};
   times.recompute_s = {1, 0, 1, 0};
-  const Timeline timeline = simulate(*make_schedule(ScheduleKind::kOneFOneB, 2, 2), times);
+  const Timeline timeline =
+      simulate(*compile(*make_schedule(ScheduleKind::kOneFOneB, 2, 2)), times);
   const auto row = [&](std::size_t rank) {
     std::string text;
     for (const Interval& i : timeline.ranks[rank]) {
@@ -92,14 +94,15 @@ TEST(Compile, RefusesWhatCannotBeSimulated) {
   s.ranks[0].pop_back();
   EXPECT_EQ(compile(s).error().code, ErrorCode::kInternal);
   Schedule w = *make_schedule(ScheduleKind::kOneFOneB, 1, 1);
-  w.ranks[0].push_back(*schedule::parse_action("0W0"));
+  w.ranks[0].push_back(schedule::action_of("0W0"));
   EXPECT_EQ(compile(w).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(ChromeTrace, IsJsonWithASliceForEveryInterval) {
   PipelineTimes times = uniform_times({0.001, 0.002}, 2);
   times.recompute_s = {0.0005, 0, 0.0005, 0};
-  const Timeline timeline = simulate(*make_schedule(ScheduleKind::kOneFOneB, 2, 2), times);
+  const Timeline timeline =
+      simulate(*compile(*make_schedule(ScheduleKind::kOneFOneB, 2, 2)), times);
   const std::vector<Timeline> timelines{timeline, timeline};
   const auto trace = nlohmann::json::parse(chrome_trace(timelines));
   int slices = 0;

@@ -57,8 +57,9 @@ TEST(SimulateProperty, EqualsAnIndependentLongestPath) {
   for (int i = 0; i < 300; ++i) {
     const Schedule s = random_schedule(rng);
     const PipelineTimes times = random_times(rng, s.num_stages, s.num_micro_batches);
-    EXPECT_DOUBLE_EQ(makespan(s, times), makespan_by_relaxation(s, times));
-    EXPECT_EQ(simulate(s, times).makespan_s, makespan(s, times));
+    const CompiledSchedule compiled = *compile(s);
+    EXPECT_DOUBLE_EQ(makespan(compiled, times), makespan_by_relaxation(s, times));
+    EXPECT_EQ(simulate(compiled, times).makespan_s, makespan(compiled, times));
   }
 }
 
@@ -66,7 +67,8 @@ TEST(SimulateProperty, IntervalsFollowTheListsAndNeverOverlap) {
   PhiloxRng rng(32, RngStream::kTest);
   for (int i = 0; i < 100; ++i) {
     const Schedule s = random_schedule(rng);
-    const Timeline timeline = simulate(s, random_times(rng, s.num_stages, s.num_micro_batches));
+    const Timeline timeline =
+        simulate(*compile(s), random_times(rng, s.num_stages, s.num_micro_batches));
     for (std::size_t rank = 0; rank < s.ranks.size(); ++rank) {
       ASSERT_EQ(timeline.ranks[rank].size(), s.ranks[rank].size());
       double before = 0;
@@ -90,7 +92,8 @@ TEST(SimulateProperty, TheBreakdownSumsToMakespanTimesDevices) {
     for (std::uint32_t r = 0; r < dp; ++r) {
       pipelines.push_back(random_times(rng, s.num_stages, s.num_micro_batches));
     }
-    const StepSimulation step = *simulate_step(s, pipelines);
+    const CompiledSchedule compiled = *compile(s);
+    const StepSimulation step = *simulate_step(compiled, pipelines);
     const Breakdown& b = step.breakdown;
     const double device_seconds = step.makespan_s * static_cast<double>(step.ranks.size());
     const double sum = b.useful_s + b.recompute_s + b.stage_imbalance_s + b.rank_imbalance_s +
@@ -103,7 +106,9 @@ TEST(SimulateProperty, TheBreakdownSumsToMakespanTimesDevices) {
     double idle = 0;
     double slowest = 0;
     for (const RankUse& rank : step.ranks) idle += rank.idle_s;
-    for (const PipelineTimes& times : pipelines) slowest = std::max(slowest, makespan(s, times));
+    for (const PipelineTimes& times : pipelines) {
+      slowest = std::max(slowest, makespan(compiled, times));
+    }
     EXPECT_EQ(step.makespan_s, slowest);
     EXPECT_NEAR(step.bubble_fraction, idle / device_seconds, 1e-12);
     EXPECT_NEAR(idle, device_seconds - b.useful_s - b.recompute_s, 1e-9 * device_seconds);

@@ -8,12 +8,11 @@ namespace omnibal::simulate {
 namespace {
 
 using schedule::make_schedule;
-using schedule::Schedule;
 using schedule::ScheduleKind;
 
 StepSimulation step_of(const std::vector<PipelineTimes>& pipelines) {
-  const Schedule s = *make_schedule(ScheduleKind::kOneFOneB, pipelines[0].num_stages,
-                                    pipelines[0].num_micro_batches);
+  const CompiledSchedule s = *compile(*make_schedule(
+      ScheduleKind::kOneFOneB, pipelines[0].num_stages, pipelines[0].num_micro_batches));
   Result<StepSimulation> step = simulate_step(s, pipelines);
   EXPECT_TRUE(step.ok());
   return *std::move(step);
@@ -67,7 +66,7 @@ TEST(SimulateStep, StagesThatInterlockCountNoImbalance) {
   // stages would take longer.
   PipelineTimes times = PipelineTimes::zeros(2, 2);
   times.forward_s = {0, 10, 10, 0};
-  const Schedule s = *make_schedule(ScheduleKind::kGPipe, 2, 2);
+  const CompiledSchedule s = *compile(*make_schedule(ScheduleKind::kGPipe, 2, 2));
   const std::vector<PipelineTimes> one{times};
   const StepSimulation step = *simulate_step(s, one);
   EXPECT_DOUBLE_EQ(step.makespan_s, 10);
@@ -76,7 +75,7 @@ TEST(SimulateStep, StagesThatInterlockCountNoImbalance) {
 }
 
 TEST(SimulateStep, RefusesShapesThatDisagree) {
-  const Schedule s = *make_schedule(ScheduleKind::kOneFOneB, 2, 2);
+  const CompiledSchedule s = *compile(*make_schedule(ScheduleKind::kOneFOneB, 2, 2));
   EXPECT_EQ(simulate_step(s, {}).error().code, ErrorCode::kInvalidArgument);
   std::vector<PipelineTimes> pipelines{uniform_times({1, 1}, 2), uniform_times({1, 1}, 3)};
   EXPECT_EQ(simulate_step(s, pipelines).error().code, ErrorCode::kInvalidArgument);

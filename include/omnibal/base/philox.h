@@ -6,6 +6,8 @@
 //   PhiloxRng rng(seed, RngStream::kPackShuffle, round);
 //   shuffle(std::span(pool), rng);
 //   rng.below(6);     // 0..5, unbiased
+//
+// Not for secrets, and never std::shuffle or std::uniform_*: those differ between libraries.
 #pragma once
 
 #include <array>
@@ -21,7 +23,6 @@ enum class RngStream : std::uint32_t {
   kSynthSample = 1,
   kSynthShuffle = 2,
   kPackShuffle = 3,
-  kPackOrder = 4,
   kBaselineShuffle = 5,
   kStepWindow = 6,
   kStepOrder = 7,

@@ -4,6 +4,10 @@
 // prints; the command line hands in a callback that draws a bar.
 //
 //   void pack(..., const Progress& progress) { report(progress, "packing", done, total); }
+//   pack(..., [](std::string_view what, int64_t done, int64_t total) { draw_bar(...); });
+//   pack(..., {});   // nobody listens
+//
+// Not a log, and not a way to stop a computation.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quantities that people write with a unit: "70GB", "80GiB".
+// Quantities as people write and read them, with a unit.
+//
+//   OMNIBAL_ASSIGN(const int64_t limit, parse_bytes("70GB"));   // 70'000'000'000
+//   format_bytes(limit);       // "70 GB"
+//   format_seconds(0.0123);    // "12.3 ms"
+//
+// Not for files and JSON: those hold plain numbers, whose keys name the unit.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,10 @@
 //
 // Result<T>: a value or the Error that kept it from being made. Status: success or an Error.
 //
-//   Result<Corpus> corpus = read_corpus(inputs);
-//   if (!corpus) return corpus.error();
-//   OMNIBAL_ASSIGN(const Packs packs, pack_isf(*corpus, limits));  // the same in one line
+//   Result<Profile> profile = read_profile("profile.json");
+//   if (!profile) return profile.error();
+//   OMNIBAL_ASSIGN(const ModelSpec model, load_model("internvl-chat-1.5-26b"));  // both in one
+//   line
 //
 // Not for flow control between collaborating functions: it carries a message for a person.
 #pragma once

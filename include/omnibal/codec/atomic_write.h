@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files and directories that appear whole or not at all: written under a temporary name beside
-// the target, synced, renamed. A killed process leaves the old one or none.
+// the target, synced, renamed. A killed process leaves the old one or none; what it had written is
+// removed by the next writer of the same target on the same host, never by another host's.
 //
 //   OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create("plan", "plan.json"));
 //   ... write files into staged.path() ...
@@ -35,7 +36,9 @@ class StagedDirectory {
   /// Where to write; on the same file system as the target.
   const std::string& path() const { return staged_; }
   /// Syncs every file and puts the directory in place of the target in one exchange. Errors:
-  /// kWriteFailed, kWouldOverwrite; the target is then what it was.
+  /// kWriteFailed, kWouldOverwrite; the target is then what it was. On a file system that cannot
+  /// exchange two names (some network ones), two renames follow each other: a process killed
+  /// between them leaves old and new under temporary names, and the next writer removes both.
   Status commit();
 
  private:

@@ -4,11 +4,19 @@
 //
 // A group is a pack (its samples stand one behind the other, attention inside each) or a padded
 // micro-batch (every sample padded to the longest).
+//
+//   const GroupView groups{packs.offsets, packs.samples};
+//   const std::vector<PackLoad> loads = packed_loads(groups, {corpus.vision, corpus.tokens});
+//   forward_s.at(to_load(loads[7]));      // predicted seconds of pack 7
+//
+// Not for caps and fill: occupancy.h.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "omnibal/cost/profile.h"
 
 namespace omnibal::metrics {
 
@@ -37,6 +45,12 @@ struct PackLoad {
 
   friend bool operator==(const PackLoad&, const PackLoad&) = default;
 };
+
+/// The load as costs take it.
+inline cost::Load to_load(const PackLoad& load) {
+  return {static_cast<double>(load.vision_units), static_cast<double>(load.tokens),
+          static_cast<double>(load.token_pairs)};
+}
 
 /// Sums over each group. O(members).
 std::vector<PackLoad> packed_loads(const GroupView& groups, const SampleColumns& samples);

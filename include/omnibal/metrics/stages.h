@@ -2,6 +2,12 @@
 //
 // What a partition and a recomputation choice mean, stage by stage: pure functions that share no
 // code with the solvers.
+//
+//   const auto layers = cost::evaluate(profile, profile.load);
+//   const auto stages = summarize_stages(layers, cuts, recompute, schedule::in_flight(schedule));
+//   partition_metrics(layers, stages).bottleneck_s;
+//
+// Not for the time of a step, which a schedule decides too: simulate/pipeline.h.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +45,10 @@ struct PartitionMetrics {
   double bottleneck_forward_s = 0;  // largest forward
   double var_forward_ms2 = 0;       // population variance of the stages' forward time, ms^2
   std::int64_t sum_comm_bytes = 0;  // boundary bytes over all cuts, one direction
-  double lower_bound_s = 0;         // on bottleneck_s: max(total / p, heaviest layer)
+  /// No cuts into as many stages have a lower bottleneck_s if their layers recompute for as long in
+  /// all: max(forward + backward + recompute of all layers / stages, forward + backward of the
+  /// heaviest layer). Cuts that get by with less recomputation may lie below.
+  double lower_bound_s = 0;
 };
 PartitionMetrics partition_metrics(std::span<const cost::LayerCost> layers,
                                    std::span<const StageSummary> stages);

@@ -42,7 +42,7 @@ struct Layer {
 };
 
 /// A vision unit is a square tile for towers with a fixed input size, one patch for
-/// native-resolution towers (`native_resolution`), whose images have any number of patches.
+/// native-resolution towers (`image_size` 0), whose images have any number of patches.
 struct VisionTower {
   std::string name;
   std::int64_t num_layers = 0;
@@ -67,8 +67,6 @@ struct VisionTower {
   bool layer_scale = false;
   bool norm_bias = true;  // LayerNorm; false: RMSNorm
   bool trainable = true;
-
-  bool native_resolution() const { return image_size == 0; }
 };
 
 struct LanguageModel {

@@ -5,6 +5,8 @@
 //   OMNIBAL_ASSIGN(const Method method, parse_method("isf"));
 //   const Grouping grouping = group_samples(method, samples, accepted, request, progress);
 //   grouping.loads(samples);    // padded or packed, as the method computes
+//
+// Not for checking limits: `accepted` comes from admit() (packs.h).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@ enum class Method { kIsf, kRandom, kSorted, kLengthGrouped, kDeviceGroup };
 /// "isf", "random", "sorted", "length-grouped", "device-group".
 std::string_view to_string(Method method);
 std::vector<std::string> method_names();
-/// kInvalidArgument, naming the methods there are.
+/// Error: kInvalidArgument, naming the methods there are.
 Result<Method> parse_method(std::string_view name);
 
 /// What a method is asked for; each uses the part that concerns it.

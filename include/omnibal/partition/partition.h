@@ -40,8 +40,9 @@ Cuts cuts_at(std::span<const std::int32_t> first_layers);
 /// Cuts that a person or a file gives: kOutOfRange unless they rise and leave no stage empty.
 Status check_cuts(const Cuts& cuts, std::int32_t num_layers);
 
-/// Error of every solver below: kTooManyStages if there are fewer layers than stages,
+/// What every solver below asks first: kTooManyStages if there are fewer layers than stages,
 /// kInvalidArgument if there are no stages.
+Status check_stages(std::int64_t num_layers, std::int32_t num_stages);
 
 /// Least largest stage sum. Exact: bisection on the value, every step one greedy pass; O(64 n).
 Result<Cuts> partition_min_max(std::span<const double> weights, std::int32_t num_stages);

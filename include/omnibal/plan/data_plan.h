@@ -4,7 +4,7 @@
 // pack` is this alone; `omnibal plan` adds the model part.
 //
 //   OMNIBAL_ASSIGN(const DataPlan data, make_data_plan(corpus, options, forward, progress));
-//   const Json keys = to_json(data, options);
+//   const Json keys = to_json(data, corpus, options);
 //
 // Not for comparing methods: that is `omnibal compare`.
 #pragma once

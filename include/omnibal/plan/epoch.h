@@ -19,10 +19,6 @@
 #include "omnibal/steps/step_table.h"
 
 namespace omnibal::plan {
-
-/// What a pack asks of a device.
-cost::Load to_load(const metrics::PackLoad& load);
-
 /// What runs the micro-batches of one data-parallel rank.
 struct StepPipeline {
   simulate::CompiledSchedule schedule;

@@ -61,8 +61,12 @@ struct Schedule {
   std::vector<std::vector<Action>> ranks;  // actions of each rank in order
 };
 
+/// Most compute actions of a schedule: 128 stages with 65,536 micro-batches each. What executes a
+/// schedule needs about 100 bytes an action.
+inline constexpr std::int64_t kMaxActions = std::int64_t{1} << 24;
+
 /// Compute actions only; stage s on rank s. O(stages x micro-batches). Error: kInvalidArgument (no
-/// stages, no micro-batches, more than 2^30 actions).
+/// stages, no micro-batches, more than kMaxActions).
 Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
                                std::int32_t num_micro_batches);
 
@@ -95,9 +99,5 @@ std::vector<std::int64_t> in_flight(const Schedule& schedule);
 std::string to_text(const Action& action);
 /// Separated by single spaces.
 std::string to_text(std::span<const Action> actions);
-/// Error: kInvalidArgument, naming the text.
-Result<Action> parse_action(std::string_view text);
-/// Actions separated by blanks.
-Result<std::vector<Action>> parse_actions(std::string_view text);
 
 }  // namespace omnibal::schedule

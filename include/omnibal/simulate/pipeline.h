@@ -80,10 +80,6 @@ Timeline simulate(const CompiledSchedule& schedule, const PipelineTimes& times);
 /// The makespan alone, without building intervals; equals simulate(...).makespan_s bit for bit.
 double makespan(const CompiledSchedule& schedule, const PipelineTimes& times);
 
-/// The same for a schedule that is simulated once; it must be one that `compile` takes.
-Timeline simulate(const schedule::Schedule& schedule, const PipelineTimes& times);
-double makespan(const schedule::Schedule& schedule, const PipelineTimes& times);
-
 /// Where the device-seconds of a step over all data-parallel ranks go: dp x pp devices (a tensor
 /// group counts once) until the slowest has finished. The parts sum to makespan x devices.
 ///
@@ -121,10 +117,8 @@ struct StepSimulation {
 };
 
 /// `pipelines`: one a data-parallel rank. Error: kInvalidArgument if shapes disagree or there is
-/// none; those of `compile`.
+/// none.
 Result<StepSimulation> simulate_step(const CompiledSchedule& schedule,
-                                     std::span<const PipelineTimes> pipelines);
-Result<StepSimulation> simulate_step(const schedule::Schedule& schedule,
                                      std::span<const PipelineTimes> pipelines);
 
 /// Chrome trace JSON (opens in Perfetto): a process a data-parallel rank, a thread a pipeline rank,

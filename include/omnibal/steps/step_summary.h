@@ -5,6 +5,8 @@
 //
 //   const StepSummary summary = summarize_steps(table, packs.view(), loads, forward);
 //   document["steps"] = to_json(summary);
+//
+// Not for predicted step times: those need stages and a schedule (plan/epoch.h).
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ enum class Tail { kZeroWeight, kDrop, kRepeat };
 
 /// "zero-weight", "drop", "repeat".
 std::string_view to_string(Tail tail);
-/// Error: kInvalidArgument.
+/// Error: kInvalidArgument, naming the policies there are.
 Result<Tail> parse_tail(std::string_view name);
 
 struct StepOptions {
