@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -18,6 +19,7 @@
 
 #include "codec/file_descriptor.h"
 #include "omnibal/codec/hash.h"
+#include "omnibal/codec/json.h"
 
 namespace omnibal::codec {
 namespace {
@@ -91,18 +93,43 @@ Error would_overwrite(const std::string& target, std::string why) {
       .with_hint("choose another name, or remove it yourself");
 }
 
+/// The first name in `directory` that `kind` does not write; empty if there is none.
+std::string foreign_name(const fs::path& directory, const DirectoryKind& kind) {
+  std::error_code problem;
+  for (fs::directory_iterator entry(directory, problem), end; !problem && entry != end;
+       entry.increment(problem)) {
+    const std::string name = entry->path().filename().string();
+    const bool known = std::ranges::find(kind.files, name) != kind.files.end();
+    if (!known || !entry->is_regular_file(problem)) return name;
+  }
+  return problem ? "unreadable names" : "";
+}
+
+bool has_marker(const fs::path& directory, const DirectoryKind& kind) {
+  const Result<Json> document = read_json((directory / kind.marker).string());
+  return document && document->is_object() && document->value("format", Json()) == kind.format;
+}
+
 /// Whether a directory may be put at `target`: nothing there, an empty directory, or one of ours.
-Status check_replaceable(const std::string& target, const std::string& marker) {
+Status check_replaceable(const std::string& target, const DirectoryKind& kind) {
   std::error_code problem;
   const fs::file_status status = fs::status(target, problem);
-  if (status.type() == fs::file_type::not_found) return {};
+  if (status.type() == fs::file_type::not_found) {
+    if (!fs::is_symlink(fs::symlink_status(target, problem))) return {};
+    return would_overwrite(target, "there is a link of this name that leads nowhere");
+  }
   if (!fs::is_directory(status))
     return would_overwrite(target, "there is no directory of this name but a file");
   const bool empty = fs::is_empty(target, problem);
   if (problem) return Error(ErrorCode::kWriteFailed, problem.message()).in_file(target);
-  if (empty || fs::exists(fs::path(target) / marker, problem)) return {};
-  return would_overwrite(
-      target, fmt::format("the directory holds other files and no {}: not replaced", marker));
+  if (empty) return {};
+  if (const std::string name = foreign_name(target, kind); !name.empty()) {
+    return would_overwrite(
+        target, fmt::format("the directory holds \"{}\", which is not ours: not replaced", name));
+  }
+  if (has_marker(target, kind)) return {};
+  return would_overwrite(target, fmt::format("the directory has no {} of format {}: not replaced",
+                                             kind.marker, kind.format));
 }
 
 Status sync_tree(const std::string& root) {
@@ -174,13 +201,13 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   return sync_path(target.parent_path().string());
 }
 
-StagedDirectory::StagedDirectory(std::string target, std::string marker, std::string staged)
-    : target_(std::move(target)), marker_(std::move(marker)), staged_(std::move(staged)) {}
+StagedDirectory::StagedDirectory(std::string target, DirectoryKind kind, std::string staged)
+    : target_(std::move(target)), kind_(std::move(kind)), staged_(std::move(staged)) {}
 
 Result<StagedDirectory> StagedDirectory::create(const std::string& target,
-                                                const std::string& marker) {
+                                                const DirectoryKind& kind) {
   const fs::path resolved = resolve(target);
-  OMNIBAL_RETURN_IF_ERROR(check_replaceable(resolved.string(), marker));
+  OMNIBAL_RETURN_IF_ERROR(check_replaceable(resolved.string(), kind));
   std::error_code problem;
   fs::create_directories(resolved.parent_path(), problem);
   if (problem) {
@@ -194,17 +221,17 @@ Result<StagedDirectory> StagedDirectory::create(const std::string& target,
     return system_error(ErrorCode::kWriteFailed, "cannot create a directory here",
                         resolved.parent_path().string());
   }
-  return StagedDirectory(resolved.string(), marker, std::move(staged));
+  return StagedDirectory(resolved.string(), kind, std::move(staged));
 }
 
 StagedDirectory::StagedDirectory(StagedDirectory&& other) noexcept
     : target_(std::move(other.target_)),
-      marker_(std::move(other.marker_)),
+      kind_(std::move(other.kind_)),
       staged_(std::exchange(other.staged_, "")) {}
 
 StagedDirectory& StagedDirectory::operator=(StagedDirectory&& other) noexcept {
   std::swap(target_, other.target_);
-  std::swap(marker_, other.marker_);
+  std::swap(kind_, other.kind_);
   std::swap(staged_, other.staged_);
   return *this;
 }
@@ -216,7 +243,7 @@ StagedDirectory::~StagedDirectory() {
 
 Status StagedDirectory::commit() {
   OMNIBAL_RETURN_IF_ERROR(sync_tree(staged_));
-  OMNIBAL_RETURN_IF_ERROR(check_replaceable(target_, marker_));
+  OMNIBAL_RETURN_IF_ERROR(check_replaceable(target_, kind_));
   if (!put_in_place(staged_, target_)) {
     return system_error(ErrorCode::kWriteFailed, "cannot put the directory in place", target_);
   }

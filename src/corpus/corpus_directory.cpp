@@ -39,6 +39,13 @@ std::string column_path(const std::string& directory, std::string_view column) {
   return fmt::format("{}/{}.npy", directory, column);
 }
 
+codec::DirectoryKind directory_kind() {
+  return {kHeaderName,
+          kFormat,
+          {kHeaderName, "vision.npy", "dummy_vision.npy", "tokens.npy", "supervised.npy",
+           "source.npy", "row.npy"}};
+}
+
 Json header_of(const Corpus& corpus, const Json& provenance) {
   Json header = {{"format", kFormat}, {"version", kVersion}};
   header.update(describe(corpus));
@@ -183,7 +190,7 @@ std::string content_hash(const Corpus& corpus) {
 
 Status write_corpus(const Corpus& corpus, const std::string& directory, const Json& provenance) {
   OMNIBAL_ASSIGN(codec::StagedDirectory staged,
-                 codec::StagedDirectory::create(directory, kHeaderName));
+                 codec::StagedDirectory::create(directory, directory_kind()));
   const std::vector<std::int64_t> shape = {corpus.size()};
   OMNIBAL_RETURN_IF_ERROR(for_each_column(corpus, [&](const char* name, const auto& column) {
     using T = typename std::decay_t<decltype(column)>::value_type;

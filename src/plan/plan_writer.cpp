@@ -15,6 +15,15 @@ namespace {
 
 using codec::Json;
 
+codec::DirectoryKind directory_kind() {
+  return {
+      std::string(kPlanDocument),
+      std::string(kPlanFormat),
+      {std::string(kPlanDocument), std::string(kChecksums), "pack_offsets.npy", "pack_samples.npy",
+       "pack_load.npy", "supervised.npy", "steps.npy", "sample_vision.npy", "sample_tokens.npy",
+       "sample_source.npy", "sample_row.npy", "rejected.jsonl", "profile.json"}};
+}
+
 Json inputs_json(const std::vector<corpus::InputFile>& files) {
   Json inputs = Json::array();
   for (const corpus::InputFile& file : files) {
@@ -113,7 +122,7 @@ Status write_checksums(const std::string& directory) {
 
 Status write_plan(const PlanFiles& files, const std::string& directory) {
   OMNIBAL_ASSIGN(codec::StagedDirectory staged,
-                 codec::StagedDirectory::create(directory, std::string(kPlanDocument)));
+                 codec::StagedDirectory::create(directory, directory_kind()));
   OMNIBAL_RETURN_IF_ERROR(write_arrays(files, staged.path()));
   OMNIBAL_RETURN_IF_ERROR(write_rejected(files, staged.path()));
   if (files.profile != nullptr) {

@@ -26,15 +26,19 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-Status commit_one(const std::string& target, std::string_view marker, std::string_view content) {
-  OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create(target, std::string(marker)));
-  std::ofstream(staged.path() + "/" + std::string(marker)) << content;
+const DirectoryKind kPlan{"plan.json", "test.plan", {"plan.json", "stale.npy"}};
+constexpr const char* kOld = R"({"format": "test.plan", "is": "old"})";
+constexpr const char* kNew = R"({"format": "test.plan", "is": "new"})";
+
+Status commit_one(const std::string& target, std::string_view content) {
+  OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create(target, kPlan));
+  std::ofstream(staged.path() + "/plan.json") << content;
   return staged.commit();
 }
 
 /// What temporary names beside "plan" begin with on this host, before the process id.
 std::string prefix_of_this_host(const ScratchDirectory& scratch) {
-  const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+  const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", kPlan);
   const std::string name = fs::path(staged->path()).filename().string();
   return name.substr(0, name.find("-" + std::to_string(::getpid()) + "-") + 1);
 }
@@ -71,7 +75,7 @@ TEST(CodecAtomicWrite, WritesThroughALinkAndRefusesOtherThings) {
 TEST(CodecStagedDirectory, AppearsWholeOnCommit) {
   const ScratchDirectory scratch;
   const std::string target = scratch / "deep/plan/";
-  Result<StagedDirectory> staged = StagedDirectory::create(target, "plan.json");
+  Result<StagedDirectory> staged = StagedDirectory::create(target, kPlan);
   ASSERT_TRUE(staged.ok());
   std::ofstream(staged->path() + "/plan.json") << "new";
   fs::create_directory(staged->path() + "/sub");
@@ -85,32 +89,32 @@ TEST(CodecStagedDirectory, AppearsWholeOnCommit) {
 
 TEST(CodecStagedDirectory, ReplacesAnOldOneWhole) {
   const ScratchDirectory scratch;
-  scratch.write("plan/plan.json", "old");
+  scratch.write("plan/plan.json", kOld);
   scratch.write("plan/stale.npy", "old");
-  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  ASSERT_TRUE(commit_one(scratch / "plan", kNew).ok());
   EXPECT_THAT(names_in(scratch / "plan"), ElementsAre("plan.json"));
-  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "new");
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), kNew);
   EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
 }
 
 TEST(CodecStagedDirectory, FollowsALinkToADirectory) {
   const ScratchDirectory scratch;
-  scratch.write("real/plan.json", "old");
+  scratch.write("real/plan.json", kOld);
   fs::create_directory_symlink("real", scratch / "link");
-  ASSERT_TRUE(commit_one(scratch / "link", "plan.json", "new").ok());
+  ASSERT_TRUE(commit_one(scratch / "link", kNew).ok());
   EXPECT_TRUE(fs::is_symlink(scratch / "link"));
-  EXPECT_EQ(content_of(scratch / "real/plan.json"), "new");
+  EXPECT_EQ(content_of(scratch / "real/plan.json"), kNew);
 }
 
 TEST(CodecStagedDirectory, WithoutCommitTheOldOneStays) {
   const ScratchDirectory scratch;
-  scratch.write("plan/plan.json", "old");
+  scratch.write("plan/plan.json", kOld);
   {
-    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", kPlan);
     ASSERT_TRUE(staged.ok());
     std::ofstream(staged->path() + "/plan.json") << "new";
   }
-  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "old");
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), kOld);
   EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
 }
 
@@ -120,16 +124,39 @@ TEST(CodecStagedDirectory, RefusesForeignDirectoriesAndFiles) {
   scratch.write("file", "x");
   fs::create_directory(scratch / "empty");
   for (const std::string name : {"photos", "file"}) {
-    const Error error = StagedDirectory::create(scratch / name, "plan.json").error();
+    const Error error = StagedDirectory::create(scratch / name, kPlan).error();
     EXPECT_EQ(error.code, ErrorCode::kWouldOverwrite) << name;
   }
-  EXPECT_TRUE(commit_one(scratch / "empty", "plan.json", "new").ok());
+  EXPECT_TRUE(commit_one(scratch / "empty", kNew).ok());
   EXPECT_THAT(names_in(scratch.path()), ElementsAre("empty", "file", "photos"));
+}
+
+TEST(CodecStagedDirectory, RefusesOursWithSomethingForeignInIt) {
+  for (const char* foreign : {"plan/thesis.tex", "plan/sub/weights"}) {
+    const ScratchDirectory scratch;
+    scratch.write("plan/plan.json", kOld);
+    scratch.write(foreign, "years of work");
+    EXPECT_EQ(commit_one(scratch / "plan", kNew).error().code, ErrorCode::kWouldOverwrite);
+    EXPECT_EQ(content_of(scratch / foreign), "years of work");
+  }
+}
+
+TEST(CodecStagedDirectory, RefusesAForeignFileOfTheMarkersName) {
+  const ScratchDirectory scratch;
+  scratch.write("plan/plan.json", R"({"my": "own"})");
+  EXPECT_EQ(commit_one(scratch / "plan", kNew).error().code, ErrorCode::kWouldOverwrite);
+}
+
+TEST(CodecStagedDirectory, RefusesALinkThatLeadsNowhere) {
+  const ScratchDirectory scratch;
+  fs::create_directory_symlink("nowhere", scratch / "link");
+  EXPECT_EQ(commit_one(scratch / "link", kNew).error().code, ErrorCode::kWouldOverwrite);
+  EXPECT_TRUE(fs::is_symlink(scratch / "link"));
 }
 
 TEST(CodecStagedDirectory, DoesNotReplaceWhatBecameForeignMeanwhile) {
   const ScratchDirectory scratch;
-  Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+  Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", kPlan);
   ASSERT_TRUE(staged.ok());
   scratch.write("plan/thesis.tex", "x");
   EXPECT_EQ(staged->commit().error().code, ErrorCode::kWouldOverwrite);
@@ -138,17 +165,17 @@ TEST(CodecStagedDirectory, DoesNotReplaceWhatBecameForeignMeanwhile) {
 
 TEST(CodecStagedDirectory, AKilledWriterLeavesTheOldOneAndTheNextRemovesItsRest) {
   const ScratchDirectory scratch;
-  scratch.write("plan/plan.json", "old");
+  scratch.write("plan/plan.json", kOld);
   const pid_t child = ::fork();
   if (child == 0) {
-    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", "plan.json");
+    const Result<StagedDirectory> staged = StagedDirectory::create(scratch / "plan", kPlan);
     std::ofstream(staged->path() + "/plan.json") << "half";
     ::_exit(0);  // no destructor runs, as when killed
   }
   ::waitpid(child, nullptr, 0);
-  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "old");
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), kOld);
   EXPECT_EQ(names_in(scratch.path()).size(), 2U);
-  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  ASSERT_TRUE(commit_one(scratch / "plan", kNew).ok());
   EXPECT_THAT(names_in(scratch.path()), ElementsAre("plan"));
 }
 
@@ -163,7 +190,7 @@ TEST(CodecStagedDirectory, LeavesTheWorkOfLivingProcessesAndOtherNames) {
     scratch.write(name + "/plan.json", "x");
   }
   scratch.write(prefix + dead + "-3/plan.json", "x");
-  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  ASSERT_TRUE(commit_one(scratch / "plan", kNew).ok());
   EXPECT_EQ(names_in(scratch.path()).size(), 5U);
   EXPECT_FALSE(fs::exists(scratch / (prefix + dead + "-3")));
 }
@@ -176,26 +203,26 @@ TEST(CodecStagedDirectory, LeavesTheWorkOfOtherHosts) {
   // Its process id is free here, and may be at work there.
   const std::string other_host = prefix + std::to_string(dead_process()) + "-0";
   scratch.write(other_host + "/plan.json", "x");
-  ASSERT_TRUE(commit_one(scratch / "plan", "plan.json", "new").ok());
+  ASSERT_TRUE(commit_one(scratch / "plan", kNew).ok());
   EXPECT_TRUE(fs::exists(scratch / other_host));
 }
 
 TEST(CodecStagedDirectory, TwoOfOneProcessDoNotMeet) {
   const ScratchDirectory scratch;
-  Result<StagedDirectory> first = StagedDirectory::create(scratch / "plan", "plan.json");
-  Result<StagedDirectory> second = StagedDirectory::create(scratch / "plan", "plan.json");
+  Result<StagedDirectory> first = StagedDirectory::create(scratch / "plan", kPlan);
+  Result<StagedDirectory> second = StagedDirectory::create(scratch / "plan", kPlan);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_NE(first->path(), second->path());
-  std::ofstream(first->path() + "/plan.json") << "first";
-  std::ofstream(second->path() + "/plan.json") << "second";
+  std::ofstream(first->path() + "/plan.json") << kOld;
+  std::ofstream(second->path() + "/plan.json") << kNew;
   ASSERT_TRUE(first->commit().ok());
   ASSERT_TRUE(second->commit().ok());
-  EXPECT_EQ(content_of(scratch / "plan/plan.json"), "second");
+  EXPECT_EQ(content_of(scratch / "plan/plan.json"), kNew);
 }
 
 TEST(CodecStagedDirectory, MovesWithoutRemovingOrDoubling) {
   const ScratchDirectory scratch;
-  Result<StagedDirectory> made = StagedDirectory::create(scratch / "plan", "plan.json");
+  Result<StagedDirectory> made = StagedDirectory::create(scratch / "plan", kPlan);
   ASSERT_TRUE(made.ok());
   StagedDirectory moved = *std::move(made);
   std::ofstream(moved.path() + "/plan.json") << "x";

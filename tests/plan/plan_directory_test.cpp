@@ -64,9 +64,14 @@ TEST_F(PlanDirectory, SimulatesAsItWasPredicted) {
 }
 
 TEST_F(PlanDirectory, IsReplacedWhole) {
-  std::ofstream(directory_ + "/stale.txt") << "from an older plan";
-  ASSERT_TRUE(write_small(plan_, corpus_, directory_).ok());
-  EXPECT_FALSE(std::filesystem::exists(directory_ + "/stale.txt"));
+  const Status packs_alone = write_plan({.corpus = corpus_,
+                                         .packs = plan_.data.grouping.packs,
+                                         .loads = plan_.data.loads,
+                                         .rejected = plan_.data.admission.rejected},
+                                        directory_);
+  ASSERT_TRUE(packs_alone.ok()) << to_text(packs_alone.error());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/steps.npy"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/profile.json"));
 }
 
 TEST_F(PlanDirectory, NeverReplacesForeignFiles) {

@@ -225,6 +225,17 @@ def test_foreign_directories_are_not_overwritten(lengths, tmp_path):
     assert (home / "thesis.txt").read_text() == "years of work"
 
 
+def test_inputs_are_never_replaced_by_outputs(lengths, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "lengths.json").write_text(lengths.read_text())
+    assert refuse(1, "pack", home / "lengths.json", *CAPS, "--out", home)["code"] == (
+        "would_overwrite")
+    corpus = tmp_path / "corpus"
+    ask("synth", "--preset", "lcs-558k", "--samples", 50, "--out", corpus)
+    assert refuse(1, "pack", corpus, *CAPS, "--out", corpus)["code"] == "would_overwrite"
+
+
 def test_a_plan_is_replaced_by_a_newer_one(lengths, tmp_path):
     out = tmp_path / "plan"
     ask("pack", lengths, *CAPS, "--out", out)

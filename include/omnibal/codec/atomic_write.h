@@ -4,7 +4,7 @@
 // the target, synced, renamed. A killed process leaves the old one or none; what it had written is
 // removed by the next writer of the same target on the same host, never by another host's.
 //
-//   OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create("plan", "plan.json"));
+//   OMNIBAL_ASSIGN(StagedDirectory staged, StagedDirectory::create("plan", kind));
 //   ... write files into staged.path() ...
 //   OMNIBAL_RETURN_IF_ERROR(staged.commit());
 //
@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "omnibal/base/result.h"
 
@@ -22,12 +23,19 @@ namespace omnibal::codec {
 /// kWouldOverwrite where a directory or device has the name.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
+/// What makes a directory one of ours, so that a newer one may replace it.
+struct DirectoryKind {
+  std::string marker;              // a JSON file in it: "plan.json"
+  std::string format;              // what its key `format` says: "omnibal.plan"
+  std::vector<std::string> files;  // all names that may stand in it
+};
+
 class StagedDirectory {
  public:
   /// Prepares to replace `target`; missing parent directories are created. An existing `target` is
-  /// replaced only if it is empty or holds the file `marker` (it is one of ours): otherwise
-  /// kWouldOverwrite. Temporary directories that killed processes left beside `target` are removed.
-  static Result<StagedDirectory> create(const std::string& target, const std::string& marker);
+  /// replaced only if it is empty or of `kind` and holds nothing else: otherwise kWouldOverwrite.
+  /// Temporary directories that killed processes left beside `target` are removed.
+  static Result<StagedDirectory> create(const std::string& target, const DirectoryKind& kind);
   StagedDirectory(StagedDirectory&& other) noexcept;
   StagedDirectory& operator=(StagedDirectory&& other) noexcept;
   /// Removes the temporary directory unless it was committed.
@@ -42,9 +50,9 @@ class StagedDirectory {
   Status commit();
 
  private:
-  StagedDirectory(std::string target, std::string marker, std::string staged);
+  StagedDirectory(std::string target, DirectoryKind kind, std::string staged);
   std::string target_;
-  std::string marker_;
+  DirectoryKind kind_;
   std::string staged_;  // empty once committed
 };
 

@@ -19,6 +19,7 @@
 #include "omnibal/steps/step_table.h"
 
 namespace omnibal::plan {
+
 /// What runs the micro-batches of one data-parallel rank.
 struct StepPipeline {
   simulate::CompiledSchedule schedule;
