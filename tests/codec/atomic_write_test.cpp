@@ -198,6 +198,7 @@ TEST(CodecStagedDirectory, LeavesTheWorkOfLivingProcessesAndOtherNames) {
 TEST(CodecStagedDirectory, LeavesTheWorkOfOtherHosts) {
   const ScratchDirectory scratch;
   std::string prefix = prefix_of_this_host(scratch);
+  ASSERT_THAT(prefix, testing::MatchesRegex("\\.plan\\.omnibal-[0-9a-f]+-"));
   char& digit = prefix[prefix.size() - 2];
   digit = digit == '0' ? '1' : '0';
   // Its process id is free here, and may be at work there.

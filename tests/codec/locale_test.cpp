@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <clocale>
 #include <locale>
 #include <sstream>
@@ -56,13 +57,14 @@ std::string formatted() {
                      .with_limit(std::int64_t{1234567}));
 }
 
-/// One text, of hexadecimal digits, of everything that reads numbers.
+/// One text of everything that reads numbers, reals bit by bit.
 std::string parsed() {
   const Json json = *parse_json(R"({"a": 1234.5, "b": 1e-9, "c": 1234567})", "a.json");
   const Json toml = *parse_toml("a = 1234.5\nb = 1e-9\nc = 1_234_567\n", "a.toml");
   std::string text = fmt::format("{} {}", *parse_bytes("1.5MiB"), parse_bytes("1,5MiB").ok());
   for (const Json& document : {json, toml}) {
-    text += fmt::format(" {:a} {:a} {}", document["a"].get<double>(), document["b"].get<double>(),
+    text += fmt::format(" {:x} {:x} {}", std::bit_cast<std::uint64_t>(document["a"].get<double>()),
+                        std::bit_cast<std::uint64_t>(document["b"].get<double>()),
                         document["c"].get<std::int64_t>());
   }
   return text;

@@ -41,7 +41,7 @@ TEST(MakeSchedule, RefusesMoreActionsThanItSupports) {
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(std::get<std::int64_t>(error.value), std::int64_t{1} << 41);
   EXPECT_EQ(std::get<std::int64_t>(error.limit), kMaxActions);
-  EXPECT_FALSE(make_schedule(ScheduleKind::kGPipe, 129, 1 << 16).ok());
+  EXPECT_FALSE(make_schedule(ScheduleKind::kGPipe, 129, 1 << 14).ok());
 }
 
 TEST(ScheduleKind, NamesAreReadBack) {

@@ -61,9 +61,9 @@ struct Schedule {
   std::vector<std::vector<Action>> ranks;  // actions of each rank in order
 };
 
-/// Most compute actions of a schedule: 128 stages with 65,536 micro-batches each. What executes a
-/// schedule needs about 100 bytes an action.
-inline constexpr std::int64_t kMaxActions = std::int64_t{1} << 24;
+/// Most compute actions of a schedule: 128 stages with 16,384 micro-batches. Checking, compiling
+/// and simulating one needs about 40 bytes an action.
+inline constexpr std::int64_t kMaxActions = std::int64_t{1} << 22;
 
 /// Compute actions only; stage s on rank s. O(stages x micro-batches). Error: kInvalidArgument (no
 /// stages, no micro-batches, more than kMaxActions).
