@@ -46,22 +46,26 @@ Result<Output> run_verify(const VerifyFlags& flags, const Context& context) {
 
 Command make_verify_command() {
   auto flags = std::make_shared<VerifyFlags>();
-  return {.name = "verify",
-          .summary = "Check a plan independently: re-read every file, trust nothing",
-          .description =
-              "Reads every file of a plan directory again and recomputes every claim in it: "
-              "checksums, each sample exactly once, caps, loads, counts, steps, padding and "
-              "imbalance, stages, memory, predicted step time. Inputs that still have their hash "
-              "are read again and compared row by row. Exit status 3 if anything does not hold.",
-          .example = "omnibal verify plan/\nomnibal verify plan/ --ignore-checksums --json",
-          .flags = {{.name = "DIR",
-                     .target = &flags->directory,
-                     .help = "The plan directory",
-                     .required = true},
-                    {.name = "--ignore-checksums",
-                     .target = &flags->ignore_checksums,
-                     .help = "Check only what the files mean, for a plan edited on purpose"}},
-          .run = [flags](const Context& context) { return run_verify(*flags, context); }};
+  return {
+      .name = "verify",
+      .summary = "Check a plan independently: re-read every file, trust nothing",
+      .description =
+          "Reads every file of a plan directory again and recomputes what it claims: "
+          "checksums, each sample exactly once, rejections, caps, loads, counts, steps, padding "
+          "and imbalance, stages, memory, predicted step time. Inputs that still have their "
+          "hash are read again and compared row by row. Taken as given are the provenance, the "
+          "model's name and layer costs, the cluster's links, the packer's name and settings, "
+          "and the step times of the ablation's rows before +steps; a check says what else it "
+          "could not recompute. Exit status 3 if anything does not hold.",
+      .example = "omnibal verify plan/\nomnibal verify plan/ --ignore-checksums --json",
+      .flags = {{.name = "DIR",
+                 .target = &flags->directory,
+                 .help = "The plan directory",
+                 .required = true},
+                {.name = "--ignore-checksums",
+                 .target = &flags->ignore_checksums,
+                 .help = "Check only what the files mean, for a plan edited on purpose"}},
+      .run = [flags](const Context& context) { return run_verify(*flags, context); }};
 }
 
 }  // namespace omnibal::cli

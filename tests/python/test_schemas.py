@@ -3,8 +3,9 @@
 import json
 
 import jsonschema
+import pytest
 
-from conftest import ROOT, W_PROFILE, ask
+from conftest import PAPER_PLAN, ROOT, W_PROFILE, ask, refuse, write_lengths
 
 
 def check(document, name):
@@ -26,6 +27,64 @@ def test_profile_files(small_plan):
     check(json.loads(W_PROFILE.read_text()), "profile")
 
 
+def validate_answer(answer, name):
+    schema = json.loads((ROOT / "schemas" / "answers.schema.json").read_text())
+    jsonschema.validate(answer, {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
+
+
+def test_rejections(tmp_path):
+    lengths = write_lengths(tmp_path / "lengths.json",
+                            [(1, 600, 1), (1, 5000, 1), (12, 3100, 12), (1, 0, 1)])
+    ask("pack", lengths, "--vision-cap", 9, "--token-cap", 4096, "--out", tmp_path / "plan")
+    lines = (tmp_path / "plan" / "rejected.jsonl").read_text().splitlines()
+    assert [json.loads(line)["reason"] for line in lines] == ["tokens", "vision", "zero_tokens"]
+    for line in lines:
+        check(json.loads(line), "rejected")
+
+
+@pytest.mark.parametrize("load, allowed", [
+    ({"vision_units": 9, "tokens": 4096, "token_pairs": 5000000}, True),
+    ({"vision_units": 0, "tokens": 1e9, "token_pairs": 1e18}, True),
+    ({"vision_units": 9, "tokens": 1.1e9, "token_pairs": 1}, False),
+    ({"vision_units": 9, "tokens": 4096, "token_pairs": -1}, False),
+    ({"vision_units": 9, "tokens": 4096}, False),
+    ({"vision_units": 9, "tokens": 4096, "token_pairs": 1, "pairs": 1}, False),
+])
+def test_loads_file(tmp_path, load, allowed):
+    """The schema and the program accept the same loads."""
+    path = tmp_path / "loads.json"
+    path.write_text(json.dumps([load]))
+    command = ["simulate", "--profile", W_PROFILE, "--loads", path]
+    if allowed:
+        check([load], "loads")
+        ask(*command)
+    else:
+        refuse(3, *command)
+        with pytest.raises(jsonschema.ValidationError):
+            check([load], "loads")
+
+
+def test_the_example_of_loads_in_the_docs(tmp_path):
+    page = (ROOT / "docs" / "formats.md").read_text().split("## Loads of `simulate`")[1]
+    loads = json.loads(page.split("```json")[1].split("```")[0])
+    check(loads, "loads")
+    (tmp_path / "loads.json").write_text(json.dumps(loads))
+    ask("simulate", "--profile", W_PROFILE, "--loads", tmp_path / "loads.json")
+
+
+def test_errors(tmp_path, small_plan):
+    validate_answer({"error": refuse(2, "pack")}, "error")
+    validate_answer({"error": refuse(3, "stats", tmp_path / "none.json")}, "error")
+    lengths = write_lengths(tmp_path / "lengths.json", [(1, 5000, 1)] * 3)
+    full = refuse(3, "pack", lengths, "--vision-cap", 9, "--token-cap", 4096)
+    assert full["code"] == "nothing_usable" and full["value"] == 5000 and full["limit"] == 4096
+    validate_answer({"error": full}, "error")
+    validate_answer({"error": refuse(3, "simulate", small_plan, "--step", 10**6)}, "error")
+    impossible = refuse(4, "partition", W_PROFILE, "--pp", 8, "--micro-batches", 32,
+                        "--memory", "1GB")
+    validate_answer({"error": impossible}, "error")
+
+
 def test_answers(small_corpus, small_plan, tmp_path):
     model = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g"]
     caps = ["--vision-cap", "9", "--token-cap", "4096"]
@@ -36,12 +95,12 @@ def test_answers(small_corpus, small_plan, tmp_path):
         "compare": ask("compare", small_corpus, "--dp", 8, "--micro-batch", 4),
         "profile": ask("profile", *model, "--tp", 2, "--out", tmp_path / "p.json"),
         "partition": ask("partition", W_PROFILE, "--pp", 8, "--micro-batches", 32),
+        "plan": ask("plan", small_corpus, *PAPER_PLAN, "--dry-run"),
         "verify": ask("verify", small_plan),
         "simulate": ask("simulate", small_plan),
     }
-    schema = json.loads((ROOT / "schemas" / "answers.schema.json").read_text())
     for command, answer in answers.items():
-        jsonschema.validate(answer, {"$ref": f"#/$defs/{command}", "$defs": schema["$defs"]})
+        validate_answer(answer, command)
 
 
 def test_a_plan_has_the_paper_rows_in_order(small_plan):

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import ask, run
+from conftest import PROGRAM, ask, refuse, run, write_lengths
 
 FILES = ["plan.json", "profile.json", "pack_offsets.npy", "pack_samples.npy", "steps.npy",
          "pack_load.npy", "supervised.npy", "sample_vision.npy", "sample_tokens.npy",
@@ -21,6 +21,25 @@ def plan(small_plan, tmp_path):
     copy = tmp_path / "plan"
     shutil.copytree(small_plan, copy)
     return copy
+
+
+@pytest.fixture(scope="session")
+def rejecting_plan(tmp_path_factory):
+    """A complete plan of 243 samples, three of which no pack can hold."""
+    directory = tmp_path_factory.mktemp("rejecting")
+    rng = random.Random(11)
+    rows = [(1 + i % 5, 256 * (1 + i % 5) + rng.randrange(20, 900), 1 + i % 5) for i in range(240)]
+    rows[100:100] = [(1, 5000, 1), (12, 3100, 12), (1, 0, 1)]
+    lengths = write_lengths(directory / "lengths.json", rows)
+    ask("plan", lengths, "--model", "internvit-300m+qwen2.5-0.5b", "--cluster", "a100-80g",
+        "--gpus", 8, "--tp", 1, "--pp", 4, "--dp", 2, "--global-batch", 32, "--vision-cap", 9,
+        "--token-cap", 4096, "--out", directory / "plan")
+    return directory / "plan"
+
+
+@pytest.fixture
+def small_plan_with_rejections(rejecting_plan, tmp_path):
+    return shutil.copytree(rejecting_plan, tmp_path / "plan")
 
 
 def failed_checks(plan, *flags):
@@ -56,8 +75,9 @@ def test_xxhsum_reads_the_checksums(small_plan):
                    capture_output=True)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name != "rejected.jsonl"])
-def test_one_flipped_byte_anywhere(plan, name):
+@pytest.mark.parametrize("name", FILES)
+def test_one_flipped_byte_anywhere(small_plan_with_rejections, name):
+    plan = small_plan_with_rejections
     content = bytearray((plan / name).read_bytes())
     rng = random.Random(int(hashlib.md5(name.encode()).hexdigest(), 16))
     content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
@@ -115,12 +135,33 @@ def copy_item(target, source):
     ("pack_load.npy", set_item((2, 0), 1), "loads"),
     ("supervised.npy", set_item(2, -1), "supervised"),
     ("supervised.npy", set_item(2, 10**6), "supervised"),
+    ("supervised.npy", set_item(2, 1), "inputs"),
+    ("sample_tokens.npy", set_item(17, 2**32 - 1), "files"),
+    ("sample_vision.npy", set_item(17, 2**31), "files"),
+    ("sample_tokens.npy", set_item(17, 2**30), "packing_metrics"),
+    ("steps.npy", set_item((0, 1, 0), 10**12), "steps"),
     ("sample_row.npy", set_item(17, 99999), "inputs"),
     ("sample_source.npy", set_item(17, 60000), "counts"),
 ])
 def test_an_array_that_lies(plan, name, change, check):
     edit_array(plan, name, change)
     assert check in failed_checks(plan, "--ignore-checksums")
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (3, 32, 0), (0, 32, 8)])
+@pytest.mark.parametrize("command", [["verify", "--ignore-checksums"], ["simulate"]])
+def test_a_step_table_without_steps(plan, shape, command):
+    np.save(plan / "steps.npy", np.zeros(shape, np.int64))
+    done = run(command[0], plan, *command[1:])
+    assert done.returncode == 3 and "steps.npy" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("pack", [10**12, 2**62, -2])
+def test_simulate_names_an_id_that_is_no_pack(plan, pack):
+    edit_array(plan, "steps.npy", set_item((0, 0, 3), pack))
+    error = refuse(3, "simulate", plan)
+    assert error["code"] == "invalid_plan" and error["value"] == pack
+    assert error["where"] == {"file": "steps.npy", "row": 3}
 
 
 def assign(path, value):
@@ -157,12 +198,104 @@ def assign(path, value):
     (["prediction", "peak_bytes"], 1, "memory"),
     (["schedule", "kind"], "gpipe", "prediction"),
     (["corpus", "samples"], 3, "counts"),
+    (["corpus", "sources", 0, "name"], "another", "inputs"),
+    (["corpus", "sources", 0], 7, "counts"),
+    (["limits", "token_cap"], 10**12, "packing_metrics"),
+    (["method"], "sorted", "packing_metrics"),
+    (["padded"], True, "loads"),
+    (["steps", "repeated_packs"], 1, "steps"),
+    (["steps", "samples_per_step", "mean"], 1024, "step_metrics"),
+    (["steps", "samples_per_step", "std"], 0, "step_metrics"),
+    (["steps", "dist_ratio", "time"], 0.001, "step_metrics"),
+    (["partition", "stages", 0, "kept_bytes"], 1, "partition"),
+    (["partition", "stages", 0, "transient_bytes"], 1, "partition"),
+    (["partition", "stages", 0, "in_flight"], 1, "partition"),
+    (["layout"], "colocated", "parallel"),
+    (["links"], "wires", "prediction"),
+    (["prediction", "tokens_per_s_per_gpu"], 1000, "prediction"),
+    (["prediction", "mfu"], 0.9, "prediction"),
+    (["ablation"], [], "ablation"),
+    (["ablation", 0, "step_s"], 100, "ablation"),
+    (["ablation", 1, "step_s"], 100, "ablation"),
+    (["ablation", 2, "gpu_days"], 1, "ablation"),
+    (["ablation", 3, "speedup"], 100, "ablation"),
+    (["ablation", 4, "step_s"], 1, "ablation"),
+    (["ablation", 1, "name"], "+model", "ablation"),
     (["format"], "something else", "files"),
     (["version"], 99, "files"),
 ])
 def test_a_document_that_lies(plan, path, value, check):
     edit_document(plan, assign(path, value))
     assert check in failed_checks(plan, "--ignore-checksums")
+
+
+@pytest.mark.parametrize("line, key, value", [
+    (0, "reason", "vision"), (0, "reason", "mood"), (0, "value", 5001), (0, "limit", 5000),
+    (1, "value", 13), (2, "reason", "tokens"), (2, "row", 7), (1, "source", None)])
+def test_a_rejection_that_is_not_true(small_plan_with_rejections, line, key, value):
+    path = small_plan_with_rejections / "rejected.jsonl"
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    lines[line][key] = value
+    path.write_text("".join(json.dumps(text) + "\n" for text in lines))
+    assert list(failed_checks(path.parent, "--ignore-checksums")) == ["rejected"]
+
+
+@pytest.mark.parametrize("line", ["1", "null", "[]", "\"a\"", "", "{", "\0"])
+def test_a_rejection_that_is_no_object(small_plan_with_rejections, line):
+    path = small_plan_with_rejections / "rejected.jsonl"
+    lines = path.read_text().splitlines()
+    lines[1] = line
+    path.write_text("\n".join(lines) + "\n")
+    assert list(failed_checks(path.parent, "--ignore-checksums")) == ["rejected"]
+
+
+def expect_a_verdict(plan):
+    """verify and simulate answer or refuse: no other exit status, no signal, JSON on stdout."""
+    for command in (["verify", plan, "--ignore-checksums"], ["simulate", plan]):
+        # Bytes: messages on stderr may quote what is no UTF-8.
+        done = subprocess.run([PROGRAM, *command, "--json"], capture_output=True, timeout=60)
+        assert done.returncode in (0, 3), (command, done)
+        assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "checksums.txt"])
+def test_any_damage_is_a_verdict(small_plan_with_rejections, name):
+    """Some flips change nothing that is claimed; none may crash or be another kind of error."""
+    plan = small_plan_with_rejections
+    whole = (plan / name).read_bytes()
+    rng = random.Random(name)
+    for _ in range(12):
+        content = bytearray(whole)
+        for _ in range(rng.choice([1, 1, 4, 30])):
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        (plan / name).write_bytes(content)
+        expect_a_verdict(plan)
+
+
+ODD_VALUES = [None, True, -1, 0, 1, 0.5, 1e308, -1e-308, 10**12, 2**31, 2**63, 2**64, "", "x", [],
+              {}, [[]], [None], {"a": 1}]
+
+
+def places(value, path=()):
+    """Paths of everything inside a document."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, member in entries:
+        yield (*path, key)
+        if isinstance(member, (dict, list)):
+            yield from places(member, (*path, key))
+
+
+@pytest.mark.parametrize("name", ["plan.json", "profile.json"])
+def test_any_odd_value_is_a_verdict(small_plan_with_rejections, name):
+    file = small_plan_with_rejections / name
+    whole = file.read_text()
+    paths = list(places(json.loads(whole)))
+    rng = random.Random(name)
+    for path in rng.sample(paths, min(len(paths), 100)):
+        document = json.loads(whole)
+        assign(path, rng.choice(ODD_VALUES))(document)
+        file.write_text(json.dumps(document))
+        expect_a_verdict(file.parent)
 
 
 def test_rewritten_checksums_do_not_help(plan):
