@@ -118,10 +118,11 @@ Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& opti
       agree(*bound, "gpu_days",
             useful_seconds(*plan.profile(), all) * static_cast<double>(pipeline.sizes.tp) / 86400));
   OMNIBAL_ASSIGN(const bool mfu, check_mfu(plan, *prediction, all, total * gpus));
-  return fmt::format(
-      "{:.3f} s a step, {:.2f} GPU days by simulating every step again{}", step_s,
-      total * gpus / 86400,
-      mfu ? "" : "; mfu not recomputed: it is not of a known model and cluster alone");
+  return fmt::format("{:.3f} s a step, {:.2f} GPU days by simulating every step again{}", step_s,
+                     total * gpus / 86400,
+                     mfu ? ""
+                         : "; mfu not recomputed: that takes a known model and cluster, nothing "
+                           "frozen, no --profile");
 }
 
 }  // namespace omnibal::verify
