@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import random
+import shutil
 import subprocess
 
 import pytest
@@ -16,6 +18,11 @@ W_PROFILE = ROOT / "tests" / "data" / "w.json"
 PAPER_PLAN = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", "64",
               "--tp", "2", "--pp", "4", "--dp", "8", "--global-batch", "1024",
               "--vision-cap", "9", "--token-cap", "4096"]
+
+
+PLAN_FILES = ["plan.json", "profile.json", "pack_offsets.npy", "pack_samples.npy", "steps.npy",
+         "pack_load.npy", "supervised.npy", "sample_vision.npy", "sample_tokens.npy",
+         "sample_source.npy", "sample_row.npy", "rejected.jsonl", "checksums.txt"]
 
 
 def run(*arguments, stdin=None, cwd=None, env=None):
@@ -69,3 +76,31 @@ def small_plan(small_corpus, tmp_path_factory):
     directory = tmp_path_factory.mktemp("plan") / "plan"
     ask("plan", small_corpus, *PAPER_PLAN, "--out", directory)
     return directory
+
+
+@pytest.fixture(scope="session")
+def rejecting_plan(tmp_path_factory):
+    """A complete plan of 243 samples, three of which no pack can hold."""
+    directory = tmp_path_factory.mktemp("rejecting")
+    rng = random.Random(11)
+    rows = [(1 + i % 5, 256 * (1 + i % 5) + rng.randrange(20, 900), 1 + i % 5) for i in range(240)]
+    rows[100:100] = [(1, 5000, 1), (12, 3100, 12), (1, 0, 1)]
+    lengths = write_lengths(directory / "lengths.json", rows)
+    ask("plan", lengths, "--model", "internvit-300m+qwen2.5-0.5b", "--cluster", "a100-80g",
+        "--gpus", 8, "--tp", 1, "--pp", 4, "--dp", 2, "--global-batch", 32, "--vision-cap", 9,
+        "--token-cap", 4096, "--out", directory / "plan")
+    return directory / "plan"
+
+
+@pytest.fixture
+def small_plan_with_rejections(rejecting_plan, tmp_path):
+    return shutil.copytree(rejecting_plan, tmp_path / "plan")
+
+
+def assign(path, value):
+    def change(document):
+        *parents, key = path
+        for parent in parents:
+            document = document[parent]
+        document[key] = value
+    return change
