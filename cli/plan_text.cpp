@@ -9,13 +9,18 @@
 namespace omnibal::cli {
 namespace {
 
+/// One decimal; three digits where that would hide a short epoch.
+std::string days(double gpu_days) {
+  return gpu_days < 10 ? fmt::format("{:.3g}", gpu_days) : fmt::format("{:.1f}", gpu_days);
+}
+
 std::string ablation_table(const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
   for (const plan::AblationRow& row : plan.ablation) {
-    rows.push_back({row.name, fmt::format("{:.2f} s", row.step_s),
-                    fmt::format("{:.1f}", row.gpu_days), fmt::format("{:.2f}x", row.speedup)});
+    rows.push_back({row.name, fmt::format("{:.2f} s", row.step_s), days(row.gpu_days),
+                    fmt::format("{:.2f}x", row.speedup)});
   }
-  rows.push_back({"no idle time", "", fmt::format("{:.1f}", plan.bound_gpu_days), ""});
+  rows.push_back({"no idle time", "", days(plan.bound_gpu_days), ""});
   return text_table(rows);
 }
 
@@ -52,10 +57,11 @@ std::string to_text(const plan::Plan& plan, bool with_stages) {
       format_bytes(plan.memory_bytes));
   text += ablation_table(plan);
   text += fmt::format(
-      "\nprediction ({} links): {:.2f} s a step, {:.1f} h and {:.1f} GPU days an epoch, {:.0f} "
+      "\nprediction ({} links): {:.2f} s a step, {} and {} GPU days an epoch, {:.0f} "
       "samples/s, MFU {:.0f} %\n",
-      plan.free_links ? "free" : "modelled", plan.prediction.step_s, plan.prediction.hours,
-      plan.prediction.gpu_days, plan.prediction.samples_per_s, 100 * plan.prediction.mfu);
+      plan.free_links ? "free" : "modelled", plan.prediction.step_s,
+      format_seconds(3600 * plan.prediction.hours), days(plan.prediction.gpu_days),
+      plan.prediction.samples_per_s, 100 * plan.prediction.mfu);
   if (with_stages) text += "\nstages, every micro-batch at the caps:\n" + stage_table(plan);
   return text;
 }
