@@ -24,7 +24,7 @@ AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
       .stages = simulate::stage_costs(task.plan.profile, setup.cuts, setup.recompute),
       .links = {}};
   const std::vector<double> seconds =
-      step_seconds(pipeline, setup.steps, setup.loads, task.threads);
+      step_seconds(pipeline, setup.steps, setup.loads, task.problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return {.name = setup.name,
           .step_s = total / static_cast<double>(seconds.size()),
@@ -60,8 +60,8 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const P
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
   const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
-  const partition::Cuts& cuts = task.choice.cuts;
-  const recompute::RecomputeMask& chosen = task.choice.recompute;
+  const partition::Cuts& cuts = task.plan.cuts;
+  const recompute::RecomputeMask& chosen = task.plan.recompute;
 
   std::vector<AblationRow> rows;
   for (const RowSetup& setup : {RowSetup{"baseline", baseline.steps, baseline.loads, even, full},

@@ -17,8 +17,6 @@ struct AblationTask {
   const corpus::Corpus& corpus;
   const Plan& plan;
   const PipelineProblem& problem;
-  const PipelineChoice& choice;
-  int threads = 0;
 };
 
 /// baseline: random padded micro-batches, stages of even parameters, everything recomputed;

@@ -91,9 +91,8 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.cuts = choice.cuts;
   plan.recompute = choice.recompute;
   plan.stages = stages_at_caps(plan, problem);
-  OMNIBAL_ASSIGN(plan.ablation,
-                 make_ablation({corpus, plan, problem, choice, request.threads}, progress));
-  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, request.threads, plan));
+  OMNIBAL_ASSIGN(plan.ablation, make_ablation({corpus, plan, problem}, progress));
+  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
   return plan;
 }
 

@@ -45,15 +45,14 @@ std::int64_t peak_bytes(std::span<const metrics::StageSummary> stages) {
 }  // namespace
 
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
-               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, int threads,
-               Plan& plan) {
+               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, Plan& plan) {
   const StepPipeline pipeline{
       .schedule = problem.schedule,
       .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
       .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
                                : links_of_ranks(cluster, plan.sizes)};
   const std::vector<double> seconds =
-      step_seconds(pipeline, *plan.data.steps, plan.data.loads, threads);
+      step_seconds(pipeline, *plan.data.steps, plan.data.loads, problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const auto gpus = static_cast<double>(plan.sizes.gpus());
   const cost::Load all = placed_load(corpus, plan);

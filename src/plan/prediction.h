@@ -11,7 +11,6 @@ namespace omnibal::plan {
 
 /// Fills `plan.prediction` and `plan.bound_gpu_days`; everything else of `plan` must be chosen.
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
-               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, int threads,
-               Plan& plan);
+               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, Plan& plan);
 
 }  // namespace omnibal::plan
