@@ -86,7 +86,15 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.data_options = data_options(request, plan.micro_batches);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
-  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
+  OMNIBAL_ASSIGN(const PipelineProblem problem,
+                 pipeline_problem({.profile = plan.profile,
+                                   .kind = plan.schedule,
+                                   .num_stages = plan.sizes.pp,
+                                   .num_micro_batches = plan.micro_batches,
+                                   .memory_bytes = plan.memory_bytes,
+                                   .mean_load = mean_load(plan.data.loads),
+                                   .limits = plan.data_options.limits,
+                                   .threads = request.threads}));
   OMNIBAL_ASSIGN(const PipelineChoice choice, choose_pipeline(problem));
   plan.cuts = choice.cuts;
   plan.recompute = choice.recompute;
