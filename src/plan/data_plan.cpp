@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/plan/data_plan.h"
 
+#include <array>
+
+#include "omnibal/base/name_table.h"
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
 
@@ -9,7 +12,12 @@ namespace {
 
 using codec::Json;
 
-Json limits_json(const pack::PackLimits& limits) {
+constexpr std::array kCapSources = {Named{CapSource::kGiven, "given"},
+                                    Named{CapSource::kPaper, "paper"},
+                                    Named{CapSource::kAuto, "auto"}};
+
+Json limits_json(const DataPlanOptions& options) {
+  const pack::PackLimits& limits = options.limits;
   Json json = {{"vision_cap", limits.vision_cap},
                {"token_cap", limits.token_cap},
                {"vision_floor", limits.vision_floor},
@@ -17,6 +25,8 @@ Json limits_json(const pack::PackLimits& limits) {
                {"rounds", limits.rounds}};
   if (limits.max_samples > 0) json["max_samples"] = limits.max_samples;
   if (limits.token_multiple > 1) json["token_multiple"] = limits.token_multiple;
+  json["chosen_by"] = name_in(kCapSources, options.caps_by);
+  if (options.choice) json["explanation"] = to_json(*options.choice);
   return json;
 }
 
@@ -72,7 +82,7 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
   Json json = {
       {"method", pack::to_string(options.method)},
       {"padded", data.grouping.padded},
-      {"limits", limits_json(options.limits)},
+      {"limits", limits_json(options)},
       {"samples", corpus.size()},
       {"packs", packs.size()},
       {"lower_bound", bound},

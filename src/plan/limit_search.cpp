@@ -9,8 +9,8 @@
 #include "cap_grid.h"
 #include "limit_prediction.h"
 #include "omnibal/base/parallel.h"
-#include "omnibal/model/model.h"
 #include "omnibal/cost/analytic.h"
+#include "omnibal/model/model.h"
 
 namespace omnibal::plan {
 namespace {
@@ -178,7 +178,10 @@ Result<LimitChoice> choose_limits(const LimitTask& task, const Progress& progres
   report(progress, "choosing caps", 0, 3);
   OMNIBAL_ASSIGN(const LimitProblem problem, limit_problem(task));
   OMNIBAL_ASSIGN(const CapGrid grid, cap_grid(problem));
+  const TrainingTarget& target = task.target;
   LimitChoice choice;
+  choice.context = {target.model_name, target.cluster.name, target.sizes, target.global_batch,
+                    target.memory_bytes};
   choice.too_large = grid.too_large;
   Predictions predictions(problem, problem.drawn);
   std::vector<Pair> pairs = promising(problem, grid, choice.predictions);

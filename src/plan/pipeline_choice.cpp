@@ -2,6 +2,7 @@
 #include "pipeline_choice.h"
 
 namespace omnibal::plan {
+namespace {
 
 cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
   cost::Load sum;
@@ -13,6 +14,8 @@ cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
   const auto count = static_cast<double>(loads.size());
   return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
 }
+
+}  // namespace
 
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem) {
   cost::Profile at_mean = problem.profile;
@@ -54,6 +57,17 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .in_flight = schedule::in_flight(schedule)};
   problem.layers = recompute::bar_layers(setting.profile, problem.at_caps);
   return problem;
+}
+
+Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
+  return pipeline_problem({.profile = plan.profile,
+                           .kind = plan.schedule,
+                           .num_stages = plan.sizes.pp,
+                           .num_micro_batches = plan.micro_batches,
+                           .memory_bytes = plan.memory_bytes,
+                           .mean_load = mean_load(plan.data.loads),
+                           .limits = plan.data_options.limits,
+                           .threads = threads});
 }
 
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {

@@ -49,8 +49,8 @@ struct PipelineSetting {
 /// The profile must outlive the problem. Errors: those of make_schedule, cost::check_bytes.
 Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting);
 
-/// The mean of packs.
-cost::Load mean_load(std::span<const metrics::PackLoad> loads);
+/// For the packs of a plan.
+Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
 
 /// Cuts by `method` at the mean pack's load, judged with everything recomputed: recomputation is
 /// chosen after the cuts. Error: kTooManyStages.

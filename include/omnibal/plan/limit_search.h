@@ -110,7 +110,16 @@ struct CapReason {
   std::optional<CapPrediction> smaller, larger;  // the next ones looked at, if there are
 };
 
+/// What the caps were chosen for.
+struct LimitContext {
+  std::string model, cluster;
+  cluster::ParallelSizes sizes;
+  std::int64_t global_batch = 0;
+  std::int64_t memory_bytes = 0;
+};
+
 struct LimitChoice {
+  LimitContext context;
   pack::PackLimits limits;
   CapPrediction best;
   CapReason vision, tokens;
@@ -128,6 +137,6 @@ struct LimitChoice {
 Result<LimitChoice> choose_limits(const LimitTask& task, const Progress& progress);
 
 /// `explanation` of `limits` (docs/formats.md).
-codec::Json to_json(const LimitChoice& choice, const TrainingTarget& target);
+codec::Json to_json(const LimitChoice& choice);
 
 }  // namespace omnibal::plan
