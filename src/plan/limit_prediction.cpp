@@ -124,7 +124,8 @@ Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int6
 }
 
 /// Of a step with exactly the global batch, as if micro-batches could be parts of one: else caps
-/// would win that happen to round the batch up.
+/// would win that happen to round the batch up. Packs so large that a single micro-batch of them is
+/// more than the batch gain nothing by the excess.
 Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& steps,
                                   const PipelineChoice& choice) {
   const TrainingTarget& target = problem.task.target;
@@ -142,7 +143,7 @@ Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& step
   const double in_batch =
       std::max(1.0, static_cast<double>(target.global_batch) / samples * simulated);
   const double more_s = (in_batch - simulated) * seconds_of_micro_batch(steps, pipeline.stages);
-  return (step_s + more_s) / (samples / simulated * in_batch);
+  return (step_s + more_s) / static_cast<double>(target.global_batch);
 }
 
 Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPrediction& prediction) {
