@@ -9,10 +9,10 @@
 namespace omnibal::metrics {
 namespace {
 
-constexpr std::size_t kLevels = 32;
+constexpr std::size_t kLevels = 64;
 constexpr std::int64_t kMostVisionSteps = 63;
 constexpr std::int64_t kTableEntries = 1 << 13;
-constexpr std::int32_t kMostPivots = 400;
+constexpr std::int32_t kMostPivots = 200;
 
 /// Sizes in steps of cap / steps, rounded down: what fits in a pack still fits, since the sum of
 /// rounded parts is not above the rounded sum.

@@ -68,42 +68,17 @@ class BestFit {
     while (count > 0) {
       std::uint32_t g = open_.take_tightest({classes_.vision[c], classes_.tokens[c]});
       if (g == OpenPacks::kNone) {
-        g = static_cast<std::uint32_t>(packs_.groups.size());
-        const std::int64_t each = room_for({}, caps_, classes_, c, count);
-        packs_.groups.push_back({.count = (count + each - 1) / each});
+        g = static_cast<std::uint32_t>(packs_.open(caps_, classes_, c, count));
       }
-      count -= fill(g, c, count);
+      // A pack that has just taken a sample is the tightest for the next one like it.
+      const auto next = static_cast<std::uint32_t>(packs_.groups.size());
+      count -= packs_.fill(g, caps_, classes_, c, count);
+      offer(g);
+      for (std::uint32_t added = next; added < packs_.groups.size(); ++added) offer(added);
     }
   }
 
  private:
-  /// Fills packs of group `g` one after the other, each as far as it goes: a pack that has just
-  /// taken a sample is the tightest for the next one like it. Returns the number placed.
-  std::int64_t fill(std::uint32_t g, std::size_t c, std::int64_t count) {
-    const PackGroup before = packs_.groups[g];
-    const std::int64_t each = room_for(before, caps_, classes_, c, count);
-    const std::int64_t filled = std::min(before.count, count / each);
-    const std::int64_t rest = before.count > filled ? count % each : 0;
-    std::int64_t untouched = before.count - filled;
-    packs_.groups[g] = packs_.grown(before, filled, classes_, c, each);
-    if (rest > 0) {
-      add_group(packs_.grown(before, 1, classes_, c, rest));
-      --untouched;
-    }
-    offer(g);
-    if (untouched > 0) {
-      PackGroup others = before;
-      others.count = untouched;
-      add_group(others);
-    }
-    return filled * each + rest;
-  }
-
-  void add_group(const PackGroup& group) {
-    packs_.groups.push_back(group);
-    offer(static_cast<std::uint32_t>(packs_.groups.size() - 1));
-  }
-
   void offer(std::uint32_t g) {
     const PackGroup& group = packs_.groups[g];
     if (caps_.samples > 0 && group.samples == caps_.samples) return;

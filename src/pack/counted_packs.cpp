@@ -47,6 +47,29 @@ PackGroup CountedPacks::grown(const PackGroup& group, std::int64_t count,
           .samples = group.samples + more};
 }
 
+std::int64_t CountedPacks::fill(std::size_t g, const metrics::PackCaps& caps,
+                                const SampleClasses& classes, std::size_t c, std::int64_t count) {
+  const PackGroup before = groups[g];
+  const std::int64_t each = room_for(before, caps, classes, c, count);
+  const std::int64_t filled = std::min(before.count, count / each);
+  const std::int64_t rest = before.count > filled ? count % each : 0;
+  groups[g] = grown(before, filled, classes, c, each);
+  if (rest > 0) groups.push_back(grown(before, 1, classes, c, rest));
+  const std::int64_t untouched = before.count - filled - (rest > 0 ? 1 : 0);
+  if (untouched > 0) {
+    groups.push_back(before);
+    groups.back().count = untouched;
+  }
+  return filled * each + rest;
+}
+
+std::size_t CountedPacks::open(const metrics::PackCaps& caps, const SampleClasses& classes,
+                               std::size_t c, std::int64_t count) {
+  const std::int64_t each = room_for({}, caps, classes, c, count);
+  groups.push_back({.count = (count + each - 1) / each});
+  return groups.size() - 1;
+}
+
 std::int64_t room_for(const PackGroup& group, const metrics::PackCaps& caps,
                       const SampleClasses& classes, std::size_t c, std::int64_t most) {
   std::int64_t room = most;

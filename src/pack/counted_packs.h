@@ -40,9 +40,18 @@ struct CountedPacks {
   std::vector<PackGroup> groups;
 
   std::int64_t size() const;
-  /// The group that one of `group`'s packs becomes with `copies` samples of class `c` more.
+  /// What `count` packs of `group` become with `copies` samples of class `c` more in each.
   PackGroup grown(const PackGroup& group, std::int64_t count, const SampleClasses& classes,
                   std::size_t c, std::int64_t copies);
+  /// Puts up to `count` samples of class `c`, of which each pack of group `g` takes at least one,
+  /// into these packs one after the other, each as far as it goes. Returns how many found room.
+  /// Group g then is the packs filled; appended are the pack that took what was left of `count`, if
+  /// any, and the packs that took none, if any.
+  std::int64_t fill(std::size_t g, const metrics::PackCaps& caps, const SampleClasses& classes,
+                    std::size_t c, std::int64_t count);
+  /// As many empty packs as `count` samples of class `c` alone need, as a group; its number.
+  std::size_t open(const metrics::PackCaps& caps, const SampleClasses& classes, std::size_t c,
+                   std::int64_t count);
 };
 
 /// How many samples of class `c` a pack of the group still takes, at most `most`.
