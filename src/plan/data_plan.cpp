@@ -3,6 +3,7 @@
 
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
+#include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
 namespace {
@@ -47,7 +48,10 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
       options.method, samples, data.admission.accepted,
       {.limits = options.limits,
        .micro_batches = {.size = options.micro_batch, .dp = dp, .seed = options.seed},
-       .seed = options.seed},
+       .seed = options.seed,
+       .automatic = {.predicted_time = step_time_of_packs(
+                         options.steps.value_or(steps::StepOptions{.seed = options.seed}), forward),
+                     .threads = options.threads}},
       progress);
   data.loads = data.grouping.loads(samples);
   if (!options.steps) return data;

@@ -32,6 +32,7 @@ struct DataPlanOptions {
   std::int64_t micro_batch = 4;  // samples, of the baselines that pad
   std::uint64_t seed = 0;
   std::optional<steps::StepOptions> steps;  // absent: packs alone
+  int threads = 0;                          // 0: all; the plan is the same
 };
 
 struct DataPlan {
