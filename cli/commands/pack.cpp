@@ -76,6 +76,8 @@ Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::C
   options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
   options.threads = context.threads;
+  OMNIBAL_ASSIGN(options.activation_bytes, plan::activation_bytes_of(plan::kReferenceModel));
+  options.worst_first = flags.steps.worst_first;
   return options;
 }
 

@@ -7,6 +7,7 @@
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
 #include "omnibal/plan/pack_time.h"
+#include "omnibal/plan/worst_pack.h"
 
 namespace omnibal::plan {
 namespace {
@@ -20,6 +21,12 @@ Result<steps::StepTable> deal(const std::string& name, const pack::Grouping& gro
   table.dp = options.dp;
   table.pack_ids = grouping.grid;
   return table;
+}
+
+Result<cost::Profile> profile_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
+  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
+  return cost::analytic_profile(spec, cluster, {});
 }
 
 }  // namespace
@@ -43,7 +50,9 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
   DealtGrouping dealt;
   dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
-  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task.steps));
+  steps::StepOptions options = task.steps;
+  options.forward = task.forward;
+  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, options));
   return dealt;
 }
 
@@ -57,10 +66,13 @@ MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
 }
 
 Result<cost::LinearCost> forward_of(const std::string& model) {
-  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
-  OMNIBAL_ASSIGN(const cost::Profile profile, cost::analytic_profile(spec, cluster, {}));
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
   return cost::total_forward(profile);
+}
+
+Result<cost::LinearCost> activation_bytes_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
+  return activation_bytes_of(profile);
 }
 
 }  // namespace omnibal::plan

@@ -21,15 +21,45 @@ Json limits_json(const pack::PackLimits& limits) {
   return json;
 }
 
-Json steps_json(const steps::StepTable& table, const steps::StepSummary& summary,
-                const steps::StepOptions& options) {
-  Json json = steps::to_json(summary);
+Json cost_json(const cost::LinearCost& cost) {
+  return {{"constant", cost.constant},
+          {"per_vision_unit", cost.per_vision_unit},
+          {"per_token", cost.per_token},
+          {"per_token_pair", cost.per_token_pair}};
+}
+
+Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
+  const steps::StepTable& table = *data.steps;
+  Json json = steps::to_json(*data.step_summary);
   json["dp"] = table.dp;
   json["window"] = options.window;
   json["tail"] = steps::to_string(options.tail);
   json["dropped_packs"] = table.dropped_packs;
   json["repeated_packs"] = table.repeated_packs;
+  json["dropped_pack_ids"] = table.dropped;
+  json["repeated_pack_ids"] = table.repeated;
+  json["incomplete_pack_ids"] = table.incomplete;
+  json["forward_s"] = cost_json(data.forward);
   return json;
+}
+
+/// Packs into steps, and what is to be said about them.
+Status add_steps(const DataPlanOptions& options, const cost::LinearCost& forward, DataPlan& data) {
+  const pack::Packs& packs = data.grouping.packs;
+  steps::StepOptions forming = *options.steps;
+  forming.forward = data.forward = forward;
+  const std::int64_t worst = heaviest_pack(data.loads, options.activation_bytes);
+  if (options.worst_first) forming.first_pack = worst;
+  if (data.grouping.grid.empty()) {
+    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
+  } else {
+    OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid, packs.size(), forming));
+  }
+  data.worst = worst_pack(worst, data.loads, *data.steps, options.activation_bytes);
+  data.step_summary = steps::summarize_steps(*data.steps, packs.view(), data.loads, forward);
+  OMNIBAL_ASSIGN(const steps::StepTable random, steps::deal_randomly(packs.size(), forming));
+  data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, forward);
+  return {};
 }
 
 }  // namespace
@@ -56,14 +86,7 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
   data.loads = data.grouping.loads(samples);
   if (!options.steps) return data;
   report(progress, "forming steps", 0, 1);
-  if (data.grouping.grid.empty()) {
-    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, *options.steps));
-  } else {
-    OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid,
-                                                      data.grouping.packs.size(), *options.steps));
-  }
-  data.step_summary =
-      steps::summarize_steps(*data.steps, data.grouping.packs.view(), data.loads, forward);
+  OMNIBAL_RETURN_IF_ERROR(add_steps(options, forward, data));
   return data;
 }
 
@@ -88,7 +111,8 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
       {"over_cap", metrics::count_over_cap(data.loads, caps)},
       {"fill", {{"vision", fill.vision}, {"tokens", fill.tokens}}},
       {"pad_ratio", data.grouping.pad_ratio(samples, options.limits.token_multiple)}};
-  if (data.steps) json["steps"] = steps_json(*data.steps, *data.step_summary, *options.steps);
+  if (data.steps) json["steps"] = steps_json(data, *options.steps);
+  if (data.worst) json["worst_pack"] = to_json(*data.worst);
   return json;
 }
 

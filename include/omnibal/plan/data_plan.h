@@ -20,6 +20,7 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/pack/method.h"
 #include "omnibal/pack/packs.h"
+#include "omnibal/plan/worst_pack.h"
 #include "omnibal/steps/step_summary.h"
 #include "omnibal/steps/step_table.h"
 
@@ -33,6 +34,8 @@ struct DataPlanOptions {
   std::uint64_t seed = 0;
   std::optional<steps::StepOptions> steps;  // absent: packs alone
   int threads = 0;                          // 0: all; the plan is the same
+  cost::LinearCost activation_bytes;        // of a micro-batch: what makes a pack the worst
+  bool worst_first = false;                 // its group is the first micro-batch of epoch 0
 };
 
 struct DataPlan {
@@ -41,6 +44,8 @@ struct DataPlan {
   std::vector<metrics::PackLoad> loads;  // as computed: padded where the method pads
   std::optional<steps::StepTable> steps;
   std::optional<steps::StepSummary> step_summary;
+  std::optional<WorstPack> worst;
+  cost::LinearCost forward;  // what predicted the time when steps were formed
 };
 
 /// `forward` predicts a pack's time for the steps' summary. Errors: those of admit, form_steps.
