@@ -37,8 +37,8 @@ metrics::SampleColumns columns(const corpus::Corpus& corpus) {
   return {corpus.vision, corpus.tokens};
 }
 
-Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
-                                const cost::LinearCost& forward, const Progress& progress) {
+Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                             const Progress& progress) {
   DataPlan data;
   const metrics::SampleColumns samples = columns(corpus);
   OMNIBAL_ASSIGN(data.admission, pack::admit(samples, options.limits, options.admission));
@@ -50,7 +50,11 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
        .seed = options.seed},
       progress);
   data.loads = data.grouping.loads(samples);
-  if (!options.steps) return data;
+  return data;
+}
+
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const Progress& progress) {
+  if (!options.steps) return {};
   report(progress, "forming steps", 0, 1);
   if (data.grouping.grid.empty()) {
     OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, *options.steps));
@@ -58,8 +62,20 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
     OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid,
                                                       data.grouping.packs.size(), *options.steps));
   }
+  return {};
+}
+
+void add_step_summary(DataPlan& data, const cost::LinearCost& forward) {
+  if (!data.steps) return;
   data.step_summary =
       steps::summarize_steps(*data.steps, data.grouping.packs.view(), data.loads, forward);
+}
+
+Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                                const cost::LinearCost& forward, const Progress& progress) {
+  OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, progress));
+  OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, progress));
+  add_step_summary(data, forward);
   return data;
 }
 

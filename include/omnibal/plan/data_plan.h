@@ -42,7 +42,16 @@ struct DataPlan {
   std::optional<steps::StepSummary> step_summary;
 };
 
-/// `forward` predicts a pack's time for the steps' summary. Errors: those of admit, form_steps.
+/// Packs and their loads, without steps. Errors: those of admit.
+Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                             const Progress& progress);
+
+/// Deals the packs of `data` into steps if the options ask for them. Errors: those of form_steps.
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const Progress& progress);
+/// Adds the summary of the steps, if there are any; `forward` predicts a pack's time.
+void add_step_summary(DataPlan& data, const cost::LinearCost& forward);
+
+/// The three in one. Errors: theirs.
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress);
 
