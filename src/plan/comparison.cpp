@@ -43,6 +43,23 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
   return dealt;
 }
 
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task) {
+  ComparisonTask on_dp = task;
+  on_dp.request.micro_batches.dp = dp;
+  on_dp.steps.dp = dp;
+  if (dealt.grouping.padded) {
+    OMNIBAL_ASSIGN(const DealtGrouping again, deal_by_method(name, on_dp, {}));
+    if (again.table.pack_ids.empty()) return std::optional<metrics::DistRatios>();
+    return std::optional(metrics::dist_ratios(again.table.grid(), again.loads, task.forward));
+  }
+  if (dealt.grouping.packs.size() < dp) return std::optional<metrics::DistRatios>();
+  OMNIBAL_ASSIGN(const steps::StepTable table,
+                 deal(name, dealt.grouping, dealt.loads, on_dp.steps));
+  return std::optional(metrics::dist_ratios(table.grid(), dealt.loads, task.forward));
+}
+
 MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
   const pack::Grouping& grouping = dealt.grouping;
   return {.packs = grouping.packs.size(),
