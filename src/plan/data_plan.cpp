@@ -57,7 +57,9 @@ Status add_steps(DataPlan& data, const DataPlanOptions& options, const Progress&
   if (!options.steps) return {};
   report(progress, "forming steps", 0, 1);
   if (data.grouping.grid.empty()) {
-    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, *options.steps));
+    steps::StepOptions forming = *options.steps;
+    forming.forward = forward;
+    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
   } else {
     OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid,
                                                       data.grouping.packs.size(), *options.steps));

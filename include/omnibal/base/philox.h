@@ -27,6 +27,9 @@ enum class RngStream : std::uint32_t {
   kStepWindow = 6,
   kStepOrder = 7,
   kTest = 8,
+  kEpochRows = 20,
+  kEpochRanks = 21,
+  kStepChange = 22,
 };
 
 class PhiloxRng {
