@@ -121,7 +121,7 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
   const auto began = std::chrono::steady_clock::now();
   OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, progress));
   const auto packed = std::chrono::steady_clock::now();
-  OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, progress));
+  OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
   timed.step_seconds = seconds_since(packed);
   timed.pack_seconds = seconds_since(began);
   plan::add_step_summary(timed.data, forward);

@@ -53,7 +53,8 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
   return data;
 }
 
-Status add_steps(DataPlan& data, const DataPlanOptions& options, const Progress& progress) {
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
+                 const Progress& progress) {
   if (!options.steps) return {};
   report(progress, "forming steps", 0, 1);
   if (data.grouping.grid.empty()) {
@@ -76,7 +77,7 @@ void add_step_summary(DataPlan& data, const cost::LinearCost& forward) {
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress) {
   OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, progress));
-  OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, progress));
+  OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, forward, progress));
   add_step_summary(data, forward);
   return data;
 }

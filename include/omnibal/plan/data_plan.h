@@ -46,9 +46,11 @@ struct DataPlan {
 Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
                              const Progress& progress);
 
-/// Deals the packs of `data` into steps if the options ask for them. Errors: those of form_steps.
-Status add_steps(DataPlan& data, const DataPlanOptions& options, const Progress& progress);
-/// Adds the summary of the steps, if there are any; `forward` predicts a pack's time.
+/// Deals the packs of `data` into steps if the options ask for them; `forward` predicts a pack's
+/// time. Errors: those of form_steps.
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
+                 const Progress& progress);
+/// Adds the summary of the steps, if there are any.
 void add_step_summary(DataPlan& data, const cost::LinearCost& forward);
 
 /// The three in one. Errors: theirs.
