@@ -52,7 +52,23 @@ std::string packs_table(const plan::DataPlan& data, const plan::DataPlanOptions&
         fmt::format("{:.2f}", keys["pack_seconds"].get<double>())}});
 }
 
-std::string steps_text(const steps::StepTable& table, const steps::StepSummary& summary) {
+std::string imbalance_text(const metrics::DistRatios& dist) {
+  return fmt::format("vision {:.4f}, tokens {:.4f}, attention {:.4f}, predicted time {:.4f}",
+                     dist.vision, dist.tokens, dist.attention, dist.time);
+}
+
+std::string worst_pack_text(const plan::WorstPack& worst) {
+  const std::string place = worst.place ? fmt::format("runs in step {}, micro-batch {}",
+                                                      worst.place->step, worst.place->micro_batch)
+                                        : "is left out";
+  return fmt::format("worst pack: {} ({} vision units, {} tokens, {:.1f} GB of activations) {}\n",
+                     worst.pack, worst.load.vision_units, worst.load.tokens,
+                     static_cast<double>(worst.activation_bytes) * 1e-9, place);
+}
+
+std::string steps_text(const plan::DataPlan& data) {
+  const steps::StepTable& table = *data.steps;
+  const steps::StepSummary& summary = *data.step_summary;
   std::string text =
       fmt::format("\n{} steps of {} micro-batches on {} ranks, {:.1f} +- {:.1f} samples a step\n",
                   summary.count, summary.micro_batches, table.dp, summary.samples_per_step.mean,
@@ -63,11 +79,13 @@ std::string steps_text(const steps::StepTable& table, const steps::StepSummary& 
   }
   if (table.dropped_packs > 0) text += fmt::format("  {} packs left out\n", table.dropped_packs);
   if (table.repeated_packs > 0) text += fmt::format("  {} packs run again\n", table.repeated_packs);
-  const metrics::DistRatios& dist = summary.dist_ratio;
-  return text + fmt::format(
-                    "imbalance between ranks: vision {:.4f}, tokens {:.4f}, attention "
-                    "{:.4f}, predicted time {:.4f}\n",
-                    dist.vision, dist.tokens, dist.attention, dist.time);
+  if (summary.vision_idle_groups > 0) {
+    text += fmt::format("  in {} groups some ranks have no vision units, others do\n",
+                        summary.vision_idle_groups);
+  }
+  text += fmt::format("imbalance between ranks: {}\n", imbalance_text(summary.dist_ratio));
+  text += fmt::format("  in random order:       {}\n", imbalance_text(*summary.random_order));
+  return text + worst_pack_text(*data.worst);
 }
 
 }  // namespace
@@ -80,7 +98,7 @@ std::string to_text(const plan::DataPlan& data, const plan::DataPlanOptions& opt
                   options.limits.token_cap);
   text += rejections_text(data.admission.rejected, corpus) + '\n';
   text += packs_table(data, options, keys);
-  if (data.steps) text += steps_text(*data.steps, *data.step_summary);
+  if (data.steps) text += steps_text(data);
   return text;
 }
 

@@ -73,6 +73,8 @@ Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::C
   OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
   options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
+  OMNIBAL_ASSIGN(options.activation_bytes, plan::activation_bytes_of(plan::kReferenceModel));
+  options.worst_first = flags.steps.worst_first;
   return options;
 }
 
@@ -120,11 +122,13 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
   TimedDataPlan timed;
   const auto began = std::chrono::steady_clock::now();
   OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, progress));
+  timed.pack_seconds = seconds_since(began);
+  if (!options.steps) return timed;
   const auto packed = std::chrono::steady_clock::now();
   OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
   timed.step_seconds = seconds_since(packed);
-  timed.pack_seconds = seconds_since(began);
-  plan::add_step_summary(timed.data, forward);
+  timed.pack_seconds += timed.step_seconds;
+  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, options));
   return timed;
 }
 

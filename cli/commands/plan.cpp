@@ -127,6 +127,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   const corpus::Corpus& corpus = subject.loaded.corpus;
   OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, corpus, context.seed));
   OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
+  request.data.worst_first = flags.steps.worst_first;
   Result<plan::Plan> made =
       plan::make_plan(corpus, subject.model, subject.cluster, request, context.progress);
   if (!made) return at_its_source(std::move(made).error(), corpus);

@@ -116,17 +116,22 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
 }
 
 std::vector<Flag> step_flags(StepFlags& flags) {
-  return {{.name = "--window",
-           .target = &flags.window,
-           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
-                   "whole epoch",
-           .value_name = "N",
-           .min = 0},
-          {.name = "--tail",
-           .target = &flags.tail,
-           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
-                   "out), or packs that run again",
-           .choices = {"zero-weight", "drop", "repeat"}}};
+  return {
+      {.name = "--window",
+       .target = &flags.window,
+       .help = "Groups of dp packs that may wait for their like when steps are formed, 0 for "
+               "the whole epoch",
+       .value_name = "N",
+       .min = 0},
+      {.name = "--tail",
+       .target = &flags.tail,
+       .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
+               "out), or packs that run again",
+       .choices = {"zero-weight", "drop", "repeat"}},
+      {.name = "--worst-first",
+       .target = &flags.worst_first,
+       .help = "Run the pack that keeps most memory in the first micro-batch of the first step, "
+               "so that a run that cannot hold it fails at once"}};
 }
 
 Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t seed) {
@@ -177,7 +182,7 @@ codec::Json to_json(const PackingFlags& flags) {
 }
 
 codec::Json to_json(const StepFlags& flags) {
-  return {{"window", flags.window}, {"tail", flags.tail}};
+  return {{"window", flags.window}, {"tail", flags.tail}, {"worst_first", flags.worst_first}};
 }
 
 }  // namespace omnibal::cli

@@ -48,9 +48,10 @@ Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
 struct StepFlags {
   std::int64_t window = 512;
   std::string tail = "zero-weight";
+  bool worst_first = false;
 };
 
-/// --window, --tail.
+/// --window, --tail, --worst-first.
 std::vector<Flag> step_flags(StepFlags& flags);
 
 /// Error: kInvalidArgument.

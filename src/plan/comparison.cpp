@@ -6,6 +6,7 @@
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
+#include "omnibal/plan/worst_pack.h"
 
 namespace omnibal::plan {
 namespace {
@@ -21,6 +22,12 @@ Result<steps::StepTable> deal(const std::string& name, const pack::Grouping& gro
   table.dp = options.dp;
   table.pack_ids = grouping.grid;
   return table;
+}
+
+Result<cost::Profile> profile_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
+  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
+  return cost::analytic_profile(spec, cluster, {});
 }
 
 }  // namespace
@@ -71,10 +78,13 @@ MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
 }
 
 Result<cost::LinearCost> forward_of(const std::string& model) {
-  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
-  OMNIBAL_ASSIGN(const cost::Profile profile, cost::analytic_profile(spec, cluster, {}));
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
   return cost::total_forward(profile);
+}
+
+Result<cost::LinearCost> activation_bytes_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
+  return activation_bytes_of(profile);
 }
 
 }  // namespace omnibal::plan

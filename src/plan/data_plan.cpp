@@ -20,14 +20,25 @@ Json limits_json(const pack::PackLimits& limits) {
   return json;
 }
 
-Json steps_json(const steps::StepTable& table, const steps::StepSummary& summary,
-                const steps::StepOptions& options) {
-  Json json = steps::to_json(summary);
+Json cost_json(const cost::LinearCost& cost) {
+  return {{"constant", cost.constant},
+          {"per_vision_unit", cost.per_vision_unit},
+          {"per_token", cost.per_token},
+          {"per_token_pair", cost.per_token_pair}};
+}
+
+Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
+  const steps::StepTable& table = *data.steps;
+  Json json = steps::to_json(*data.step_summary);
   json["dp"] = table.dp;
   json["window"] = options.window;
   json["tail"] = steps::to_string(options.tail);
   json["dropped_packs"] = table.dropped_packs;
   json["repeated_packs"] = table.repeated_packs;
+  json["dropped_pack_ids"] = table.dropped;
+  json["repeated_pack_ids"] = table.repeated;
+  json["incomplete_pack_ids"] = table.incomplete;
+  json["forward_s"] = cost_json(data.forward);
   return json;
 }
 
@@ -55,30 +66,39 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
 
 Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
                  const Progress& progress) {
-  if (!options.steps) return {};
   report(progress, "forming steps", 0, 1);
+  data.forward = forward;
+  steps::StepOptions forming = *options.steps;
+  forming.forward = forward;
+  if (options.worst_first) {
+    forming.first_pack = heaviest_pack(data.loads, options.activation_bytes);
+  }
   if (data.grouping.grid.empty()) {
-    steps::StepOptions forming = *options.steps;
-    forming.forward = forward;
     OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
   } else {
-    OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid,
-                                                      data.grouping.packs.size(), *options.steps));
+    OMNIBAL_ASSIGN(data.steps,
+                   steps::steps_from_grid(data.grouping.grid, data.grouping.packs.size(), forming));
   }
   return {};
 }
 
-void add_step_summary(DataPlan& data, const cost::LinearCost& forward) {
-  if (!data.steps) return;
-  data.step_summary =
-      steps::summarize_steps(*data.steps, data.grouping.packs.view(), data.loads, forward);
+Status describe_steps(DataPlan& data, const DataPlanOptions& options) {
+  const metrics::GroupView packs = data.grouping.packs.view();
+  data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
+                          *data.steps, options.activation_bytes);
+  data.step_summary = steps::summarize_steps(*data.steps, packs, data.loads, data.forward);
+  OMNIBAL_ASSIGN(const steps::StepTable random,
+                 steps::deal_randomly(data.grouping.packs.size(), *options.steps));
+  data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, data.forward);
+  return {};
 }
 
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress) {
   OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, progress));
+  if (!options.steps) return data;
   OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, forward, progress));
-  add_step_summary(data, forward);
+  OMNIBAL_RETURN_IF_ERROR(describe_steps(data, options));
   return data;
 }
 
@@ -103,7 +123,8 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
       {"over_cap", metrics::count_over_cap(data.loads, caps)},
       {"fill", {{"vision", fill.vision}, {"tokens", fill.tokens}}},
       {"pad_ratio", data.grouping.pad_ratio(samples, options.limits.token_multiple)}};
-  if (data.steps) json["steps"] = steps_json(*data.steps, *data.step_summary, *options.steps);
+  if (data.steps) json["steps"] = steps_json(data, *options.steps);
+  if (data.worst) json["worst_pack"] = to_json(*data.worst);
   return json;
 }
 

@@ -84,6 +84,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
   OMNIBAL_ASSIGN(plan.profile, choose_profile(model, cluster, request));
   plan.data_options = data_options(request, plan.micro_batches);
+  plan.data_options.activation_bytes = activation_bytes_of(plan.profile);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));

@@ -70,5 +70,7 @@ inline constexpr const char* kReferenceModel = "internvl-chat-1.5-26b";
 /// Forward seconds of all layers of `model` on one a100-80g, as a function of a load. Imbalances
 /// are ratios of it, so that the device matters little. Errors: those of load_model.
 Result<cost::LinearCost> forward_of(const std::string& model);
+/// Bytes that all its layers keep of a micro-batch, nothing recomputed. Same errors.
+Result<cost::LinearCost> activation_bytes_of(const std::string& model);
 
 }  // namespace omnibal::plan

@@ -20,6 +20,7 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/pack/method.h"
 #include "omnibal/pack/packs.h"
+#include "omnibal/plan/worst_pack.h"
 #include "omnibal/steps/step_summary.h"
 #include "omnibal/steps/step_table.h"
 
@@ -32,6 +33,8 @@ struct DataPlanOptions {
   std::int64_t micro_batch = 4;  // samples, of the baselines that pad
   std::uint64_t seed = 0;
   std::optional<steps::StepOptions> steps;  // absent: packs alone
+  cost::LinearCost activation_bytes;        // of a micro-batch: what makes a pack the worst
+  bool worst_first = false;                 // its group is the first micro-batch of epoch 0
 };
 
 struct DataPlan {
@@ -40,20 +43,22 @@ struct DataPlan {
   std::vector<metrics::PackLoad> loads;  // as computed: padded where the method pads
   std::optional<steps::StepTable> steps;
   std::optional<steps::StepSummary> step_summary;
+  std::optional<WorstPack> worst;
+  cost::LinearCost forward;  // what predicted the time when steps were formed
 };
 
 /// Packs and their loads, without steps. Errors: those of admit.
 Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
                              const Progress& progress);
 
-/// Deals the packs of `data` into steps if the options ask for them; `forward` predicts a pack's
+/// Deals the packs of `data` into the steps that the options ask for; `forward` predicts a pack's
 /// time. Errors: those of form_steps.
 Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
                  const Progress& progress);
-/// Adds the summary of the steps, if there are any.
-void add_step_summary(DataPlan& data, const cost::LinearCost& forward);
+/// What is to be said about the steps of `data`: summary and worst pack. Same errors.
+Status describe_steps(DataPlan& data, const DataPlanOptions& options);
 
-/// The three in one. Errors: theirs.
+/// The three in one, without steps where the options ask for none. Errors: theirs.
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress);
 
