@@ -109,6 +109,32 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                           flags.out);
 }
 
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+struct TimedDataPlan {
+  plan::DataPlan data;
+  double pack_seconds = 0;  // steps included
+  double step_seconds = 0;
+};
+
+Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
+                                      const plan::DataPlanOptions& options,
+                                      const cost::LinearCost& forward, const Progress& progress) {
+  TimedDataPlan timed;
+  const auto began = std::chrono::steady_clock::now();
+  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, progress));
+  timed.pack_seconds = seconds_since(began);
+  if (!options.steps) return timed;
+  const auto packed = std::chrono::steady_clock::now();
+  OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
+  timed.step_seconds = seconds_since(packed);
+  timed.pack_seconds += timed.step_seconds;
+  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, options));
+  return timed;
+}
+
 Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
   OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
@@ -123,18 +149,16 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
     }
   }
   OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
-  const auto began = std::chrono::steady_clock::now();
-  Result<plan::DataPlan> data =
-      plan::make_data_plan(loaded.corpus, options, forward, context.progress);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  if (!data) return at_its_source(std::move(data).error(), loaded.corpus);
+  Result<TimedDataPlan> timed = timed_data_plan(loaded.corpus, options, forward, context.progress);
+  if (!timed) return at_its_source(std::move(timed).error(), loaded.corpus);
   Output output;
-  output.json = plan::to_json(*data, loaded.corpus, options);
+  output.json = plan::to_json(timed->data, loaded.corpus, options);
   if (!flags.out.empty()) {
-    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, *data, provenance, output.json));
+    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, timed->data, provenance, output.json));
   }
-  output.json["pack_seconds"] = seconds.count();
-  output.text = to_text(*data, options, output.json, loaded.corpus);
+  output.json["pack_seconds"] = timed->pack_seconds;
+  if (options.steps) output.json["step_seconds"] = timed->step_seconds;
+  output.text = to_text(timed->data, options, output.json, loaded.corpus);
   if (!flags.out.empty()) output.text += fmt::format("written to {}\n", flags.out);
   return output;
 }

@@ -75,8 +75,8 @@ class HeaviestPack {
     for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i], from[i] + weight);
   }
 
-  /// The type whose sample makes the entry's weight. The heaviest of all rather than the one that is
-  /// equal to it, since the order of a sum decides its last bit.
+  /// The type whose sample makes the entry's weight. The heaviest of all rather than the one that
+  /// is equal to it, since the order of a sum decides its last bit.
   std::size_t last_added(std::int32_t v, std::int32_t t) const {
     std::size_t best = 0;
     float best_weight = -1;

@@ -101,7 +101,7 @@ class FirstFit {
   CountedPacks packs_;
   int row_shift_ = 0;
   std::int64_t num_opened_ = 0;
-  std::vector<std::int64_t> opened_;   // by group: number of its first pack in order of opening
+  std::vector<std::int64_t> opened_;    // by group: number of its first pack in order of opening
   std::vector<std::set<Opened>> rows_;  // by vision units left: groups with room for the tokens
   std::priority_queue<std::pair<std::uint32_t, std::uint32_t>> waiting_;  // tokens left, group
 };

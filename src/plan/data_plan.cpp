@@ -43,33 +43,14 @@ Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
   return json;
 }
 
-/// Packs into steps, and what is to be said about them.
-Status add_steps(const DataPlanOptions& options, const cost::LinearCost& forward, DataPlan& data) {
-  const pack::Packs& packs = data.grouping.packs;
-  steps::StepOptions forming = *options.steps;
-  forming.forward = data.forward = forward;
-  const std::int64_t worst = heaviest_pack(data.loads, options.activation_bytes);
-  if (options.worst_first) forming.first_pack = worst;
-  if (data.grouping.grid.empty()) {
-    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
-  } else {
-    OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid, packs.size(), forming));
-  }
-  data.worst = worst_pack(worst, data.loads, *data.steps, options.activation_bytes);
-  data.step_summary = steps::summarize_steps(*data.steps, packs.view(), data.loads, forward);
-  OMNIBAL_ASSIGN(const steps::StepTable random, steps::deal_randomly(packs.size(), forming));
-  data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, forward);
-  return {};
-}
-
 }  // namespace
 
 metrics::SampleColumns columns(const corpus::Corpus& corpus) {
   return {corpus.vision, corpus.tokens};
 }
 
-Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
-                                const cost::LinearCost& forward, const Progress& progress) {
+Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                             const Progress& progress) {
   DataPlan data;
   const metrics::SampleColumns samples = columns(corpus);
   OMNIBAL_ASSIGN(data.admission, pack::admit(samples, options.limits, options.admission));
@@ -84,9 +65,44 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
                      .threads = options.threads}},
       progress);
   data.loads = data.grouping.loads(samples);
-  if (!options.steps) return data;
+  return data;
+}
+
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
+                 const Progress& progress) {
   report(progress, "forming steps", 0, 1);
-  OMNIBAL_RETURN_IF_ERROR(add_steps(options, forward, data));
+  data.forward = forward;
+  steps::StepOptions forming = *options.steps;
+  forming.forward = forward;
+  if (options.worst_first) {
+    forming.first_pack = heaviest_pack(data.loads, options.activation_bytes);
+  }
+  if (data.grouping.grid.empty()) {
+    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
+  } else {
+    OMNIBAL_ASSIGN(data.steps,
+                   steps::steps_from_grid(data.grouping.grid, data.grouping.packs.size(), forming));
+  }
+  return {};
+}
+
+Status describe_steps(DataPlan& data, const DataPlanOptions& options) {
+  const metrics::GroupView packs = data.grouping.packs.view();
+  data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
+                          *data.steps, options.activation_bytes);
+  data.step_summary = steps::summarize_steps(*data.steps, packs, data.loads, data.forward);
+  OMNIBAL_ASSIGN(const steps::StepTable random,
+                 steps::deal_randomly(data.grouping.packs.size(), *options.steps));
+  data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, data.forward);
+  return {};
+}
+
+Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                                const cost::LinearCost& forward, const Progress& progress) {
+  OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, progress));
+  if (!options.steps) return data;
+  OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, forward, progress));
+  OMNIBAL_RETURN_IF_ERROR(describe_steps(data, options));
   return data;
 }
 

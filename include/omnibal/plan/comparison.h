@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,13 @@ struct DealtGrouping {
 };
 Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTask& task,
                                      const Progress& progress);
+
+/// The same on `dp` ranks: packs are dealt anew as they are, the padded baselines, which know dp,
+/// form their micro-batches again. Nothing if there is no row of dp of them. Errors: those of
+/// form_steps.
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task);
 
 struct MethodFigures {
   std::int64_t packs = 0;

@@ -48,7 +48,18 @@ struct DataPlan {
   cost::LinearCost forward;  // what predicted the time when steps were formed
 };
 
-/// `forward` predicts a pack's time for the steps' summary. Errors: those of admit, form_steps.
+/// Packs and their loads, without steps. Errors: those of admit.
+Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
+                             const Progress& progress);
+
+/// Deals the packs of `data` into the steps that the options ask for; `forward` predicts a pack's
+/// time. Errors: those of form_steps.
+Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
+                 const Progress& progress);
+/// What is to be said about the steps of `data`: summary and worst pack. Same errors.
+Status describe_steps(DataPlan& data, const DataPlanOptions& options);
+
+/// The three in one, without steps where the options ask for none. Errors: theirs.
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress);
 
