@@ -39,18 +39,14 @@ class ListReader {
     Result<LengthRow> row = parser_.parse(text.text, text.row);
     if (!row.ok()) return placed(std::move(row).error(), text);
     if (row->image_flags > row->vit_num) {
-      const auto repeat = static_cast<std::int64_t>(loading_.corpus.sources.back().repeat);
-      loading_.lint.add(
-          LintKind::kFlagsExceedTiles,
-          [&] {
-            return fmt::format("{} row {}: {} images are flagged, has {} tiles", reader_.name(),
-                               text.row, row->image_flags, row->vit_num);
-          },
-          repeat);
+      loading_.lint.add(LintKind::kFlagsExceedTiles, [&] {
+        return fmt::format("{} row {}: {} images are flagged, has {} tiles", reader_.name(),
+                           text.row, row->image_flags, row->vit_num);
+      });
     }
     Result<SampleLengths> lengths = to_lengths(*row, text.row);
     if (!lengths.ok()) return placed(std::move(lengths).error(), text);
-    add_sample(loading_, *lengths);
+    add_sample(loading_, *lengths, row->weight);
     return {};
   }
 
@@ -102,13 +98,28 @@ bool is_single_row(std::string_view text, const std::string& file) {
   return false;
 }
 
+/// `first`: what the reader gave first.
+bool is_wrapper(const RowReader& reader, const std::optional<RowText>& first) {
+  return first && reader.is_single() && first->text.starts_with('{') &&
+         !is_single_row(first->text, reader.name());
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> source_names(const Input& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(input.path, ignored)) return directory_names(input);
+  OMNIBAL_ASSIGN(RowReader reader, RowReader::open(input.path, {}));
+  std::vector<std::string> names = {source_name(input)};
+  if (is_megatron_index(reader.first_bytes())) return names;
+  OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
+  if (is_wrapper(reader, first)) return wrapped_names(input.path, first->text);
+  return names;
+}
 
 Status read_json_lengths(Loading& loading, const Input& input, RowReader reader) {
   OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
-  const bool is_wrapper = first && reader.is_single() && first->text.starts_with('{') &&
-                          !is_single_row(first->text, reader.name());
-  if (is_wrapper) {
+  if (is_wrapper(reader, first)) {
     loading.inputs.push_back({input.path, reader.hash()});
     return read_wrapper(loading, input.path, first->text);
   }

@@ -27,6 +27,7 @@ enum class RngStream : std::uint32_t {
   kStepWindow = 6,
   kStepOrder = 7,
   kTest = 8,
+  kMixture = 16,
 };
 
 class PhiloxRng {
