@@ -24,6 +24,21 @@ RowWeight to_row_weight(double weight);
 /// The sum as a number of rows of weight 1.
 double total_weight(std::span<const RowWeight> weights);
 
+/// How often each row of a list without end is wanted: draw_by_weight without a total to meet.
+class RunningDraw {
+ public:
+  explicit RunningDraw(PhiloxRng rng) : sum_(rng.next_u32()) {}
+  /// floor or ceil of the next row's weight, the weight in the mean over seeds.
+  std::uint32_t times(RowWeight weight) {
+    const RowWeight points = (sum_ % kUnitWeight + weight) / kUnitWeight;
+    sum_ = (sum_ + weight) % kUnitWeight;
+    return static_cast<std::uint32_t>(points);
+  }
+
+ private:
+  RowWeight sum_;  // modulo one row
+};
+
 /// Appends `count` indices: all of [first, first + rows) once a whole repeat, then a random subset
 /// of them in order, no index twice, every subset equally likely (selection sampling: Knuth, TAOCP
 /// 2, 3.4.2 S). Returns how many indices were never appended. O(count + rows).

@@ -4,6 +4,7 @@
 // Private to the room; corpus.h describes the forms.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@ Status read_json_lengths(Loading& loading, const Input& input, RowReader reader)
 /// A length list that a wrapper names: another wrapper is refused. `source` with name, path, weight
 /// and repeat.
 Status read_listed_lengths(Loading& loading, Source source);
+
+/// kEmptyInput: `reader` has given no element.
+Error no_sample(const RowReader& reader);
+
+/// Whether the JSON of `reader` is a wrapper; `first`: its first element.
+bool is_wrapper(const RowReader& reader, const std::optional<RowText>& first);
 
 /// A wrapper whose whole text is `text`. The lists are looked up relative to `path`.
 Status read_wrapper(Loading& loading, const std::string& path, std::string_view text);

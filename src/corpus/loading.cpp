@@ -65,7 +65,7 @@ Status begin_source(Loading& loading, Source source) {
   return {};
 }
 
-void add_sample(Loading& loading, SampleLengths sample, double weight) {
+void add_sample(Loading& loading, SampleLengths sample) {
   Corpus& corpus = loading.corpus;
   if (loading.add_dummy && sample.vision == 0) sample.vision = sample.dummy_vision = 1;
   const auto row = static_cast<std::uint32_t>(corpus.size() - loading.source_begin);
@@ -76,9 +76,9 @@ void add_sample(Loading& loading, SampleLengths sample, double weight) {
   corpus.source.push_back(static_cast<std::uint16_t>(corpus.sources.size() - 1));
   corpus.row.push_back(row);
   std::vector<RowWeight>& weights = loading.rows.back().row_weights;
-  if (weight == 1 && weights.empty()) return;
+  if (sample.weight == 1 && weights.empty()) return;
   weights.resize(row, kUnitWeight);
-  weights.push_back(to_row_weight(weight));
+  weights.push_back(to_row_weight(sample.weight));
 }
 
 Status end_source(Loading& loading) {

@@ -51,6 +51,7 @@ struct SampleLengths {
   std::uint32_t vision = 0;
   std::uint16_t dummy_vision = 0;
   std::uint32_t tokens = 0;
+  double weight = 1;  // how often the sample is wanted, before its source's repeat
 };
 
 /// Tokens with a loss as far as lengths tell: all that are no image tokens.
@@ -61,8 +62,7 @@ Status use_unit(Loading& loading, const VisionUnit& unit, const std::string& fil
 
 /// kDuplicateName if there is a source of this name, kOutOfRange beyond 65,536 of them.
 Status begin_source(Loading& loading, Source source);
-/// `weight`: how often the sample is wanted, before its source's repeat.
-void add_sample(Loading& loading, SampleLengths sample, double weight = 1);
+void add_sample(Loading& loading, SampleLengths sample);
 /// Counts the rows. kOutOfRange beyond kMaxSamples of them.
 Status end_source(Loading& loading);
 

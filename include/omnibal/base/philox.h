@@ -27,6 +27,8 @@ enum class RngStream : std::uint32_t {
   kStepWindow = 6,
   kStepOrder = 7,
   kTest = 8,
+  kStreamPack = 11,
+  kStreamStep = 12,
   kMixture = 16,
 };
 
