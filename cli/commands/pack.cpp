@@ -97,6 +97,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
+                           .truncated = data.admission.truncated,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
                            .provenance = provenance,

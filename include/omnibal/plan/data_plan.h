@@ -36,6 +36,7 @@ struct DataPlanOptions {
 
 struct DataPlan {
   pack::Admission admission;
+  std::vector<std::uint32_t> cut_tokens;  // of all samples; empty: none was cut
   pack::Grouping grouping;
   std::vector<metrics::PackLoad> loads;  // as computed: padded where the method pads
   std::optional<steps::StepTable> steps;
@@ -52,5 +53,12 @@ codec::Json to_json(const DataPlan& data, const corpus::Corpus& corpus,
 
 /// Columns of a corpus as packers take them.
 metrics::SampleColumns columns(const corpus::Corpus& corpus);
+/// With the lengths that samples have after truncation: what packs are charged for.
+metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data);
+/// What truncation must know of a corpus.
+pack::CutColumns cut_columns(const corpus::Corpus& corpus);
+/// Tokens of all samples after truncation; empty if none was cut.
+std::vector<std::uint32_t> cut_tokens(const corpus::Corpus& corpus,
+                                      const pack::Admission& admission);
 
 }  // namespace omnibal::plan
