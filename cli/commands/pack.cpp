@@ -102,6 +102,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
+                           .truncated = data.admission.truncated,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
                            .provenance = provenance,
@@ -124,7 +125,7 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
                                       const cost::LinearCost& forward, const Progress& progress) {
   TimedDataPlan timed;
   const auto began = std::chrono::steady_clock::now();
-  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, progress));
+  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, forward, progress));
   timed.pack_seconds = seconds_since(began);
   if (!options.steps) return timed;
   const auto packed = std::chrono::steady_clock::now();

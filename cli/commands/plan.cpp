@@ -139,6 +139,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                                             .packs = plan.data.grouping.packs,
                                             .loads = plan.data.loads,
                                             .rejected = plan.data.admission.rejected,
+                                            .truncated = plan.data.admission.truncated,
                                             .steps = &*plan.data.steps,
                                             .profile = &plan.profile,
                                             .provenance = provenance,

@@ -17,9 +17,12 @@ struct CorpusFlags {
   std::vector<std::string> inputs;
   bool dummy = false;
   bool strict = false;
+  std::vector<std::string> weights;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> epoch_samples;
 };
 
-/// INPUT..., --dummy, --strict. Bound to `flags`, which must outlive the table.
+/// INPUT..., --dummy, --strict, --weights, --temperature, --epoch-samples. Bound to `flags`, which must outlive the table.
 std::vector<Flag> corpus_flags(CorpusFlags& flags);
 
 /// Reads the inputs; findings of the lint go to stderr as warnings.

@@ -3,6 +3,7 @@
 
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
+#include "omnibal/plan/mix.h"
 #include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
@@ -49,11 +50,30 @@ metrics::SampleColumns columns(const corpus::Corpus& corpus) {
   return {corpus.vision, corpus.tokens};
 }
 
+metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data) {
+  if (data.cut_tokens.empty()) return columns(corpus);
+  return {corpus.vision, data.cut_tokens};
+}
+
+std::vector<std::uint32_t> cut_tokens(const corpus::Corpus& corpus,
+                                      const pack::Admission& admission) {
+  if (admission.truncated.empty()) return {};
+  std::vector<std::uint32_t> tokens = corpus.tokens;
+  for (const pack::Truncation& cut : admission.truncated) tokens[cut.sample] = cut.to;
+  return tokens;
+}
+
+pack::CutColumns cut_columns(const corpus::Corpus& corpus) {
+  return {corpus.dummy_vision, corpus.supervised, corpus.unit.llm_tokens};
+}
+
 Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
-                             const Progress& progress) {
+                             const cost::LinearCost& forward, const Progress& progress) {
   DataPlan data;
-  const metrics::SampleColumns samples = columns(corpus);
-  OMNIBAL_ASSIGN(data.admission, pack::admit(samples, options.limits, options.admission));
+  OMNIBAL_ASSIGN(data.admission, pack::admit(columns(corpus), options.limits, options.admission,
+                                             cut_columns(corpus)));
+  data.cut_tokens = cut_tokens(corpus, data.admission);
+  const metrics::SampleColumns samples = columns(corpus, data);
   const std::int64_t dp = options.steps ? options.steps->dp : 1;
   data.grouping = pack::group_samples(
       options.method, samples, data.admission.accepted,
@@ -99,7 +119,7 @@ Status describe_steps(DataPlan& data, const DataPlanOptions& options) {
 
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
                                 const cost::LinearCost& forward, const Progress& progress) {
-  OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, progress));
+  OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, forward, progress));
   if (!options.steps) return data;
   OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, forward, progress));
   OMNIBAL_RETURN_IF_ERROR(describe_steps(data, options));
@@ -108,7 +128,7 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
 
 Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanOptions& options) {
   const pack::Packs& packs = data.grouping.packs;
-  const metrics::SampleColumns samples = columns(corpus);
+  const metrics::SampleColumns samples = columns(corpus, data);
   const metrics::PackCaps caps = options.limits.caps();
   const std::int64_t bound = metrics::pack_lower_bound(samples, packs.samples, caps);
   const metrics::Fill fill = metrics::fill(data.loads, caps);
@@ -122,12 +142,20 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
       {"gap", static_cast<double>(packs.size()) / static_cast<double>(bound) - 1},
       {"placed", packs.samples.size()},
       {"rejected", data.admission.rejected.size()},
+      {"truncated", data.admission.truncated.size()},
       {"duplicated",
        data.steps ? metrics::count_repeated_samples(data.steps->pack_ids, packs.view()) : 0},
       {"over_cap", metrics::count_over_cap(data.loads, caps)},
       {"fill", {{"vision", fill.vision}, {"tokens", fill.tokens}}},
       {"pad_ratio", data.grouping.pad_ratio(samples, options.limits.token_multiple)}};
-  if (data.steps) json["steps"] = steps_json(data, *options.steps);
+  const metrics::SourcedSamples sourced{samples, corpus.source,
+                                        static_cast<std::int64_t>(corpus.sources.size())};
+  json["mix"] = mix_json(corpus.sources, sourced, packs.samples);
+  if (!data.steps) return json;
+  json["steps"] = steps_json(data, *options.steps);
+  const metrics::StepEntries entries = mix_entries(*data.steps, options.steps->window);
+  json["steps"]["source_mix"] = to_json(metrics::source_mix(entries, packs.view(), sourced),
+                                        entries, corpus.sources);
   if (data.worst) json["worst_pack"] = to_json(*data.worst);
   return json;
 }

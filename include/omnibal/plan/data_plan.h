@@ -40,6 +40,7 @@ struct DataPlanOptions {
 
 struct DataPlan {
   pack::Admission admission;
+  std::vector<std::uint32_t> cut_tokens;  // of all samples; empty: none was cut
   pack::Grouping grouping;
   std::vector<metrics::PackLoad> loads;  // as computed: padded where the method pads
   std::optional<steps::StepTable> steps;
@@ -48,9 +49,10 @@ struct DataPlan {
   cost::LinearCost forward;  // what predicted the time when steps were formed
 };
 
-/// Packs and their loads, without steps. Errors: those of admit.
+/// Packs and their loads, without steps. `forward` predicts a pack's time, by which method auto
+/// chooses. Errors: those of admit.
 Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions& options,
-                             const Progress& progress);
+                             const cost::LinearCost& forward, const Progress& progress);
 
 /// Deals the packs of `data` into the steps that the options ask for; `forward` predicts a pack's
 /// time. Errors: those of form_steps.
@@ -69,5 +71,12 @@ codec::Json to_json(const DataPlan& data, const corpus::Corpus& corpus,
 
 /// Columns of a corpus as packers take them.
 metrics::SampleColumns columns(const corpus::Corpus& corpus);
+/// With the lengths that samples have after truncation: what packs are charged for.
+metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data);
+/// What truncation must know of a corpus.
+pack::CutColumns cut_columns(const corpus::Corpus& corpus);
+/// Tokens of all samples after truncation; empty if none was cut.
+std::vector<std::uint32_t> cut_tokens(const corpus::Corpus& corpus,
+                                      const pack::Admission& admission);
 
 }  // namespace omnibal::plan
