@@ -29,8 +29,7 @@ Result<std::vector<Finding>> take_rows(const Input& input, const ReadOptions& op
   while (row) {
     OMNIBAL_ASSIGN(const SampleLengths lengths, list.read(*row));
     const bool add_dummy = options.add_dummy && lengths.vision == 0;
-    OMNIBAL_RETURN_IF_ERROR(
-        take({name, row->row, add_dummy ? 1 : lengths.vision, lengths.tokens}));
+    OMNIBAL_RETURN_IF_ERROR(take({name, row->row, add_dummy ? 1 : lengths.vision, lengths.tokens}));
     OMNIBAL_ASSIGN(row, reader.next());
   }
   return lint.worst_first();
