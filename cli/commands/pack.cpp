@@ -10,6 +10,7 @@
 #include "cli/data_plan_text.h"
 #include "cli/options/data_flags.h"
 #include "cli/options/model_flags.h"
+#include "cli/plan_reuse.h"
 #include "cli/sample_place.h"
 #include "omnibal/plan/comparison.h"
 #include "omnibal/plan/data_plan.h"
@@ -29,6 +30,7 @@ struct PackFlags {
   std::optional<std::int64_t> dp;
   std::int64_t micro_batches = 16;
   StepFlags steps;
+  bool reuse = false;
   std::string out;
 };
 
@@ -89,17 +91,15 @@ Json options_json(const PackFlags& flags) {
 }
 
 Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loaded,
-                       const plan::DataPlan& data, const Json& keys, std::uint64_t seed) {
+                       const plan::DataPlan& data, const plan::Provenance& provenance,
+                       const Json& keys) {
   return plan::write_plan({.corpus = loaded.corpus,
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
-                           .options = options_json(flags),
-                           .inputs = loaded.inputs,
-                           .configuration = {},
-                           .seed = seed,
+                           .provenance = provenance,
                            .document = keys},
                           flags.out);
 }
@@ -108,6 +108,15 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
   OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
+  const plan::Provenance provenance{
+      .options = options_json(flags), .inputs = loaded.inputs, .seed = context.seed};
+  if (flags.reuse) {
+    OMNIBAL_ASSIGN(std::optional<Output> kept, keep_plan(flags.out, provenance, context));
+    if (kept) {
+      kept->json["pack_seconds"] = 0.0;
+      return *std::move(kept);
+    }
+  }
   OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
   const auto began = std::chrono::steady_clock::now();
   Result<plan::DataPlan> data =
@@ -117,7 +126,7 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   Output output;
   output.json = plan::to_json(*data, loaded.corpus, options);
   if (!flags.out.empty()) {
-    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, *data, output.json, context.seed));
+    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, *data, provenance, output.json));
   }
   output.json["pack_seconds"] = seconds.count();
   output.text = to_text(*data, options, output.json, loaded.corpus);
@@ -159,7 +168,8 @@ std::vector<Flag> pack_flags(PackFlags& flags) {
                  packing_flags(flags.packing),
                  parallel_flags(flags),
                  step_flags(flags.steps),
-                 {{.name = "--out",
+                 {reuse_flag(&flags.reuse),
+                  {.name = "--out",
                    .target = &flags.out,
                    .help = "The plan directory to write; without, figures alone are printed",
                    .value_name = "DIR"}}});

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/options/data_flags.h"
 #include "cli/options/model_flags.h"
+#include "cli/plan_reuse.h"
 #include "cli/plan_text.h"
 #include "cli/sample_place.h"
 #include "omnibal/codec/hash.h"
@@ -30,6 +31,7 @@ struct PlanFlags {
   std::string layout = "integrated";
   std::string links = "model";
   bool explain = false;
+  bool reuse = false;
   bool dry_run = false;
   std::string out;
 };
@@ -102,6 +104,13 @@ Result<std::vector<corpus::InputFile>> configuration_files(const PlanFlags& flag
   return files;
 }
 
+/// What is planned for what.
+struct PlanSubject {
+  model::ModelSpec model;
+  cluster::ClusterSpec cluster;
+  corpus::LoadedCorpus loaded;
+};
+
 /// A corpus counts units of its own kind; costs are wrong if the model's are others.
 void warn_of_other_unit(const corpus::VisionUnit& unit, const model::ModelSpec& model,
                         const Context& context) {
@@ -112,43 +121,54 @@ void warn_of_other_unit(const corpus::VisionUnit& unit, const model::ModelSpec& 
                   unit.vision_tokens, unit.name, model.name, model.vision.tokens_per_unit));
 }
 
+Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject,
+                              plan::PlanRequest request, const plan::Provenance& provenance,
+                              const Context& context) {
+  const corpus::Corpus& corpus = subject.loaded.corpus;
+  OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, corpus, context.seed));
+  OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
+  Result<plan::Plan> made =
+      plan::make_plan(corpus, subject.model, subject.cluster, request, context.progress);
+  if (!made) return at_its_source(std::move(made).error(), corpus);
+  const plan::Plan& plan = *made;
+  codec::Json keys = plan::to_json(plan, corpus);
+  std::string text = to_text(plan, flags.explain);
+  if (flags.dry_run) return Output{std::move(keys), std::move(text)};
+  OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = corpus,
+                                            .packs = plan.data.grouping.packs,
+                                            .loads = plan.data.loads,
+                                            .rejected = plan.data.admission.rejected,
+                                            .steps = &*plan.data.steps,
+                                            .profile = &plan.profile,
+                                            .provenance = provenance,
+                                            .document = keys},
+                                           flags.out));
+  text += fmt::format("written to {}\n", flags.out);
+  return Output{std::move(keys), std::move(text)};
+}
+
 Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   if (flags.out.empty() && !flags.dry_run) {
     return Error(ErrorCode::kInvalidArgument, "where should the plan be written?")
         .at_key("--out")
         .with_hint("give --out DIR, or --dry-run to write nothing");
   }
-  OMNIBAL_ASSIGN(const model::ModelSpec model, load_model(flags.model));
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(flags.model.cluster));
-  OMNIBAL_ASSIGN(plan::PlanRequest request, request_of(flags, cluster, context));
+  PlanSubject subject;
+  OMNIBAL_ASSIGN(subject.model, load_model(flags.model));
+  OMNIBAL_ASSIGN(subject.cluster, cluster::load_cluster(flags.model.cluster));
+  OMNIBAL_ASSIGN(plan::PlanRequest request, request_of(flags, subject.cluster, context));
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
-  OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
-  OMNIBAL_ASSIGN(const std::vector<corpus::InputFile> configuration, configuration_files(flags));
-  warn_of_other_unit(loaded.corpus.unit, model, context);
-  OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, loaded.corpus, context.seed));
-  OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
-  Result<plan::Plan> made =
-      plan::make_plan(loaded.corpus, model, cluster, request, context.progress);
-  if (!made) return at_its_source(std::move(made).error(), loaded.corpus);
-  const plan::Plan& plan = *made;
-  codec::Json keys = plan::to_json(plan, loaded.corpus);
-  if (!flags.dry_run) {
-    OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = loaded.corpus,
-                                              .packs = plan.data.grouping.packs,
-                                              .loads = plan.data.loads,
-                                              .rejected = plan.data.admission.rejected,
-                                              .steps = &*plan.data.steps,
-                                              .profile = &plan.profile,
-                                              .options = options_json(flags, plan.sizes),
-                                              .inputs = loaded.inputs,
-                                              .configuration = configuration,
-                                              .seed = context.seed,
-                                              .document = keys},
-                                             flags.out));
+  OMNIBAL_ASSIGN(subject.loaded, load_corpus(flags.corpus, context));
+  warn_of_other_unit(subject.loaded.corpus.unit, subject.model, context);
+  plan::Provenance provenance{.options = options_json(flags, request.sizes),
+                              .inputs = subject.loaded.inputs,
+                              .seed = context.seed};
+  OMNIBAL_ASSIGN(provenance.configuration, configuration_files(flags));
+  if (flags.reuse) {
+    OMNIBAL_ASSIGN(std::optional<Output> kept, keep_plan(flags.out, provenance, context));
+    if (kept) return *std::move(kept);
   }
-  std::string text = to_text(plan, flags.explain);
-  if (!flags.dry_run) text += fmt::format("written to {}\n", flags.out);
-  return Output{std::move(keys), std::move(text)};
+  return make_and_write(flags, subject, std::move(request), provenance, context);
 }
 
 std::vector<Flag> resource_flags(PlanFlags& flags) {
@@ -211,6 +231,7 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
        packing_flags(flags.packing),
        step_flags(flags.steps),
        {{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},
+        reuse_flag(&flags.reuse),
         {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
         {.name = "--out",
          .target = &flags.out,

@@ -42,6 +42,7 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kUnknownPreset, "unknown_preset", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnsupportedModel, "unsupported_model", kBadInput},
     ErrorCodeInfo{ErrorCode::kInvalidPlan, "invalid_plan", kBadInput},
+    ErrorCodeInfo{ErrorCode::kStalePlan, "stale_plan", kBadInput},
     ErrorCodeInfo{ErrorCode::kTooManyStages, "too_many_stages", kInfeasible},
     ErrorCodeInfo{ErrorCode::kMemoryInfeasible, "memory_infeasible", kInfeasible},
     ErrorCodeInfo{ErrorCode::kNoFeasibleLimits, "no_feasible_limits", kInfeasible},

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "corpus/loading.h"
 #include "corpus/row_reader.h"
@@ -37,5 +39,17 @@ Status read_corpus_directory(Loading& loading, const Input& input);
 
 /// The name of a source that was given none: the file's without folder and extension.
 std::string source_name(const Input& input);
+
+/// The names that the sources of an input will have, from the beginning of the file alone. Not of
+/// standard input, which can be read only once.
+Result<std::vector<std::string>> source_names(const Input& input);
+/// Of a wrapper whose whole text is `text`.
+Result<std::vector<std::string>> wrapped_names(const std::string& path, std::string_view text);
+/// Of a corpus directory.
+Result<std::vector<std::string>> directory_names(const Input& input);
+
+/// kInvalidArgument if a weight is for none of `names`.
+Status check_weighted_names(const std::vector<SourceWeight>& weights,
+                            std::span<const std::string> names);
 
 }  // namespace omnibal::corpus

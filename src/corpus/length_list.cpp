@@ -14,8 +14,7 @@ Status read_rows(Loading& loading, Source source, std::optional<RowText> row, Ro
   const std::string path = source.path;
   OMNIBAL_RETURN_IF_ERROR(use_unit(loading, VisionUnit{}, path));
   OMNIBAL_RETURN_IF_ERROR(begin_source(loading, std::move(source)));
-  const auto repeat = static_cast<std::int64_t>(loading.corpus.sources.back().repeat);
-  LengthReader list(reader.name(), loading.lint, repeat);
+  LengthReader list(reader.name(), loading.lint);
   while (row) {
     OMNIBAL_ASSIGN(const SampleLengths lengths, list.read(*row));
     add_sample(loading, lengths);
@@ -41,6 +40,17 @@ bool is_single_row(std::string_view text, const std::string& file) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> source_names(const Input& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(input.path, ignored)) return directory_names(input);
+  OMNIBAL_ASSIGN(RowReader reader, RowReader::open(input.path, {}));
+  std::vector<std::string> names = {source_name(input)};
+  if (is_megatron_index(reader.first_bytes())) return names;
+  OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
+  if (is_wrapper(reader, first)) return wrapped_names(input.path, first->text);
+  return names;
+}
 
 Error no_sample(const RowReader& reader) {
   return Error(ErrorCode::kEmptyInput,

@@ -11,7 +11,8 @@ constexpr std::int64_t kMaxDummy = UINT16_MAX;
 /// The unit of the contract: image flag 0 marks blank tiles.
 Result<SampleLengths> to_lengths(const LengthRow& row, std::int64_t index) {
   SampleLengths sample{.vision = static_cast<std::uint32_t>(row.vit_num),
-                       .tokens = static_cast<std::uint32_t>(row.token_num)};
+                       .tokens = static_cast<std::uint32_t>(row.token_num),
+                       .weight = row.weight};
   if (row.image_flags > 0) return sample;
   if (row.vit_num > kMaxDummy) {
     return Error(ErrorCode::kOutOfRange,
@@ -32,13 +33,10 @@ Result<SampleLengths> LengthReader::read(const RowText& text) {
   Result<LengthRow> row = parser_.parse(text.text, text.row);
   if (!row.ok()) return placed(std::move(row).error(), text);
   if (row->image_flags > row->vit_num) {
-    lint_.add(
-        LintKind::kFlagsExceedTiles,
-        [&] {
-          return fmt::format("{} row {}: {} images are flagged, has {} tiles", file_, text.row,
-                             row->image_flags, row->vit_num);
-        },
-        repeat_);
+    lint_.add(LintKind::kFlagsExceedTiles, [&] {
+      return fmt::format("{} row {}: {} images are flagged, has {} tiles", file_, text.row,
+                         row->image_flags, row->vit_num);
+    });
   }
   Result<SampleLengths> lengths = to_lengths(*row, text.row);
   if (!lengths.ok()) return placed(std::move(lengths).error(), text);

@@ -15,9 +15,8 @@ namespace omnibal::corpus {
 
 class LengthReader {
  public:
-  /// `file`: as errors and findings name it. A finding counts `repeat` times.
-  LengthReader(std::string file, LintLog& lint, std::int64_t repeat = 1)
-      : file_(std::move(file)), lint_(lint), repeat_(repeat) {}
+  /// `file`: as errors and findings name it.
+  LengthReader(std::string file, LintLog& lint) : file_(std::move(file)), lint_(lint) {}
 
   /// Errors name file, row and key: those of LengthRowParser; kOutOfRange (too many blank tiles).
   Result<SampleLengths> read(const RowText& text);
@@ -27,7 +26,6 @@ class LengthReader {
 
   std::string file_;
   LintLog& lint_;
-  std::int64_t repeat_;
   LengthRowParser parser_;
 };
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <filesystem>
 
-#include "omnibal/base/version.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/codec/hash.h"
 #include "omnibal/plan/plan_directory.h"
@@ -24,23 +23,10 @@ codec::DirectoryKind directory_kind() {
        "sample_source.npy", "sample_row.npy", "rejected.jsonl", "profile.json"}};
 }
 
-Json inputs_json(const std::vector<corpus::InputFile>& files) {
-  Json inputs = Json::array();
-  for (const corpus::InputFile& file : files) {
-    inputs.push_back({{"path", file.path}, {"hash", file.hash}});
-  }
-  return inputs;
-}
-
 Json whole_document(const PlanFiles& files) {
   Json document = {{"format", kPlanFormat},
                    {"version", kPlanVersion},
-                   {"provenance",
-                    {{"tool", fmt::format("omnibal {}", version())},
-                     {"options", files.options},
-                     {"seed", files.seed},
-                     {"inputs", inputs_json(files.inputs)},
-                     {"configuration", inputs_json(files.configuration)}}},
+                   {"provenance", to_json(files.provenance)},
                    {"corpus", corpus::describe(files.corpus)}};
   document.update(files.document);
   return document;

@@ -50,6 +50,7 @@ enum class ErrorCode {
   kUnknownPreset,
   kUnsupportedModel,
   kInvalidPlan,
+  kStalePlan,
   // No feasible answer (exit code 4).
   kTooManyStages,
   kMemoryInfeasible,

@@ -30,6 +30,7 @@ enum class RngStream : std::uint32_t {
   kStreamPack = 11,
   kStreamStep = 12,
   kStreamOrder = 13,
+  kMixture = 16,
 };
 
 class PhiloxRng {

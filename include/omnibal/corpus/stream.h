@@ -31,7 +31,9 @@ using TakeSample = std::function<Status(const StreamedSample&)>;
 
 /// Calls `take` for every sample of the input, in corpus order. A length list, as JSON list or JSON
 /// Lines, is never held: each sample is handed on as soon as its text is there. All other forms of
-/// read_corpus are read whole before the first (20 bytes a sample).
+/// read_corpus are read whole before the first (20 bytes a sample) and repeated or drawn from as
+/// there. A list alone is its whole epoch, so `options.mixture` gives it a seed for the weights of
+/// its rows and nothing more.
 /// Returns what rows had that is odd but possible. Errors: those of read_corpus, with kEmptyInput
 /// where there is no sample; those of `take`.
 Result<std::vector<Finding>> for_each_sample(const Input& input, const ReadOptions& options,

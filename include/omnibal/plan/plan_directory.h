@@ -23,6 +23,7 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/metrics/loads.h"
 #include "omnibal/pack/packs.h"
+#include "omnibal/plan/provenance.h"
 #include "omnibal/steps/step_table.h"
 
 namespace omnibal::plan {
@@ -35,12 +36,7 @@ struct PlanFiles {
   const std::vector<pack::Rejection>& rejected;
   const steps::StepTable* steps = nullptr;  // null: packs alone
   const cost::Profile* profile = nullptr;   // null: no model part
-  /// What the user asked for, as far as it decides the content: no times, hosts, threads or
-  /// output paths. `input` (as typed) and `dummy` let verify read the inputs again.
-  codec::Json options = codec::Json::object();
-  std::vector<corpus::InputFile> inputs = {};         // what was read, for provenance
-  std::vector<corpus::InputFile> configuration = {};  // model, cluster and profile files
-  std::uint64_t seed = 0;
+  Provenance provenance = {};
   codec::Json document = codec::Json::object();  // the keys of `pack` and `plan`
 };
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at any moment of `pack --out`: the old plan intact or the new one complete."""
+import json
+import random
+import subprocess
+import time
+
+import pytest
+
+from conftest import PROGRAM, ask
+
+KILLS = 24
+
+
+def pack_command(corpus, token_cap, out):
+    return [str(PROGRAM), "pack", str(corpus), "--vision-cap", "9", "--token-cap", str(token_cap),
+            "--dp", "8", "--micro-batches", "4", "--quiet", "--out", str(out)]
+
+
+def token_cap_of(plan):
+    return json.loads((plan / "plan.json").read_text())["limits"]["token_cap"]
+
+
+@pytest.fixture(scope="module")
+def large_corpus(tmp_path_factory):
+    """Large enough that every phase of writing takes a while."""
+    directory = tmp_path_factory.mktemp("large") / "corpus"
+    ask("synth", "--preset", "internvl-1.2m", "--samples", "300000", "--out", directory)
+    return directory
+
+
+def kill_after(seconds, command):
+    process = subprocess.Popen(command)
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    return process.returncode
+
+
+def test_a_killed_writer_leaves_the_old_plan_or_the_new(large_corpus, tmp_path):
+    out = tmp_path / "plan"
+    began = time.monotonic()
+    subprocess.run(pack_command(large_corpus, 4096, out), check=True)
+    whole_run = time.monotonic() - began
+    rng = random.Random(5)
+    killed = 0
+    for attempt in range(KILLS):
+        before = token_cap_of(out)
+        asked = 4096 + attempt + 1
+        status = kill_after(rng.uniform(0.1, 1.0) * whole_run,
+                            pack_command(large_corpus, asked, out))
+        killed += status != 0
+        assert token_cap_of(out) in (before, asked)
+        assert ask("verify", out)["ok"]
+    assert killed > 0
+    subprocess.run(pack_command(large_corpus, 5000, out), check=True)
+    assert token_cap_of(out) == 5000
+    assert [path.name for path in tmp_path.iterdir()] == ["plan"]  # leftovers are gone
+
+
+def test_a_writer_killed_on_its_first_plan_leaves_none_or_a_whole_one(large_corpus, tmp_path):
+    rng = random.Random(6)
+    for attempt in range(6):
+        out = tmp_path / f"plan-{attempt}"
+        kill_after(rng.uniform(0.05, 0.6), pack_command(large_corpus, 4096, out))
+        assert not out.exists() or ask("verify", out)["ok"]
