@@ -39,7 +39,9 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
   DealtGrouping dealt;
   dealt.grouping = pack::group_samples(method, task.samples, task.accepted, task.request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
-  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task.steps));
+  steps::StepOptions options = task.steps;
+  options.forward = task.forward;
+  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, options));
   return dealt;
 }
 

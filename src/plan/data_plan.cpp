@@ -53,7 +53,9 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
   if (!options.steps) return data;
   report(progress, "forming steps", 0, 1);
   if (data.grouping.grid.empty()) {
-    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, *options.steps));
+    steps::StepOptions forming = *options.steps;
+    forming.forward = forward;
+    OMNIBAL_ASSIGN(data.steps, steps::form_steps(data.loads, forming));
   } else {
     OMNIBAL_ASSIGN(data.steps, steps::steps_from_grid(data.grouping.grid,
                                                       data.grouping.packs.size(), *options.steps));

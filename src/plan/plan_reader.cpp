@@ -102,10 +102,11 @@ Status PlanReader::read_optional_parts(const std::string& directory) {
     OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(path));
     OMNIBAL_ASSIGN(const std::span<const std::int64_t> ids, file.as<std::int64_t>(3));
     OMNIBAL_RETURN_IF_ERROR(check_step_shape(path, file.shape()));
-    steps_ = steps::StepTable{.num_steps = file.shape()[0],
-                              .micro_batches = file.shape()[1],
-                              .dp = file.shape()[2],
-                              .pack_ids = {ids.begin(), ids.end()}};
+    steps::StepTable& table = steps_.emplace();
+    table.num_steps = file.shape()[0];
+    table.micro_batches = file.shape()[1];
+    table.dp = file.shape()[2];
+    table.pack_ids.assign(ids.begin(), ids.end());
   }
   if (document_.contains("partition")) {
     OMNIBAL_ASSIGN(profile_, cost::read_profile(directory + "/profile.json"));

@@ -31,6 +31,9 @@ enum class RngStream : std::uint32_t {
   kStreamStep = 12,
   kStreamOrder = 13,
   kMixture = 16,
+  kEpochRows = 20,
+  kEpochRanks = 21,
+  kStepChange = 22,
 };
 
 class PhiloxRng {
