@@ -11,17 +11,6 @@ namespace {
 
 using codec::Json;
 
-Json limits_json(const pack::PackLimits& limits) {
-  Json json = {{"vision_cap", limits.vision_cap},
-               {"token_cap", limits.token_cap},
-               {"vision_floor", limits.vision_floor},
-               {"token_floor", limits.token_floor},
-               {"rounds", limits.rounds}};
-  if (limits.max_samples > 0) json["max_samples"] = limits.max_samples;
-  if (limits.token_multiple > 1) json["token_multiple"] = limits.token_multiple;
-  return json;
-}
-
 Json cost_json(const cost::LinearCost& cost) {
   return {{"constant", cost.constant},
           {"per_vision_unit", cost.per_vision_unit},
@@ -45,6 +34,17 @@ Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
 }
 
 }  // namespace
+
+Json limits_json(const pack::PackLimits& limits) {
+  Json json = {{"vision_cap", limits.vision_cap},
+               {"token_cap", limits.token_cap},
+               {"vision_floor", limits.vision_floor},
+               {"token_floor", limits.token_floor},
+               {"rounds", limits.rounds}};
+  if (limits.max_samples > 0) json["max_samples"] = limits.max_samples;
+  if (limits.token_multiple > 1) json["token_multiple"] = limits.token_multiple;
+  return json;
+}
 
 metrics::SampleColumns columns(const corpus::Corpus& corpus) {
   return {corpus.vision, corpus.tokens};

@@ -29,6 +29,7 @@ enum class RngStream : std::uint32_t {
   kTest = 8,
   kStreamPack = 11,
   kStreamStep = 12,
+  kStreamOrder = 13,
   kMixture = 16,
   kEpochRows = 20,
   kEpochRanks = 21,

@@ -69,6 +69,9 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
 codec::Json to_json(const DataPlan& data, const corpus::Corpus& corpus,
                     const DataPlanOptions& options);
 
+/// The object `limits` of a plan.
+codec::Json limits_json(const pack::PackLimits& limits);
+
 /// Columns of a corpus as packers take them.
 metrics::SampleColumns columns(const corpus::Corpus& corpus);
 /// With the lengths that samples have after truncation: what packs are charged for.
