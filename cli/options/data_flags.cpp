@@ -14,22 +14,21 @@ void warn_of_findings(const corpus::LoadedCorpus& loaded, const Context& context
   }
 }
 
-/// Caps from the flags; what is not given by the paper's heuristic.
-Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus& corpus) {
-  if (flags.vision_cap && flags.token_cap) {
-    return pack::PackLimits::with_paper_floors(*flags.vision_cap, *flags.token_cap);
+/// Sets the caps and who chose them.
+Status set_caps(const plan::CapQuestion& caps, const corpus::Corpus& corpus,
+                plan::DataPlanOptions& options) {
+  if (caps.vision_cap && caps.token_cap) {
+    options.limits = caps.rules.at(*caps.vision_cap, *caps.token_cap);
+    return {};
   }
-  return pack::paper_limits(plan::columns(corpus), {.token_cap = flags.token_cap,
-                                                    .vision_cap = flags.vision_cap,
-                                                    .micro_batch = flags.micro_batch});
-}
-
-void set_all_but_caps(const PackingFlags& flags, pack::PackLimits& limits) {
-  if (flags.vision_floor) limits.vision_floor = *flags.vision_floor;
-  if (flags.token_floor) limits.token_floor = *flags.token_floor;
-  limits.rounds = flags.rounds;
-  // A pack could hold any number of empty samples; non-empty ones cannot be more than its tokens.
-  limits.max_samples = flags.max_samples.value_or(flags.allow_empty ? limits.token_cap : 0);
+  options.caps_by = plan::CapSource::kPaper;
+  OMNIBAL_ASSIGN(options.limits,
+                 pack::paper_limits(plan::columns(corpus), {.token_cap = caps.token_cap,
+                                                            .vision_cap = caps.vision_cap,
+                                                            .micro_batch = options.micro_batch,
+                                                            .rules = caps.rules,
+                                                            .seed = options.seed}));
+  return {};
 }
 
 std::vector<Flag> cap_flags(PackingFlags& flags) {
@@ -57,9 +56,10 @@ std::vector<Flag> cap_flags(PackingFlags& flags) {
            .min = 0},
           {.name = "--limits",
            .target = &flags.limits,
-           .help = "How caps that are not given are chosen: as the paper's authors do, from the "
-                   "mean ratio of tokens to vision units",
-           .choices = {"paper"}}};
+           .help = "How caps that are not given are chosen: for the least predicted time of a step "
+                   "that fits in memory, or as the paper's authors do, from the mean ratio of "
+                   "tokens to vision units",
+           .choices = {"auto", "paper"}}};
 }
 
 }  // namespace
@@ -174,22 +174,53 @@ Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t se
 }
 
 Status check_flags(const PackingFlags& flags) {
-  pack::PackLimits limits = pack::PackLimits::with_paper_floors(flags.vision_cap.value_or(1),
-                                                                flags.token_cap.value_or(1));
-  set_all_but_caps(flags, limits);
-  return pack::check_limits(limits);
+  return pack::check_limits(
+      cap_question(flags).rules.at(flags.vision_cap.value_or(1), flags.token_cap.value_or(1)));
+}
+
+plan::CapQuestion cap_question(const PackingFlags& flags, std::int64_t token_multiple) {
+  return {.vision_cap = flags.vision_cap,
+          .token_cap = flags.token_cap,
+          .rules = {.vision_floor = flags.vision_floor,
+                    .token_floor = flags.token_floor,
+                    .rounds = flags.rounds,
+                    .max_samples = flags.max_samples,
+                    .allow_empty = flags.allow_empty,
+                    .token_multiple = token_multiple}};
+}
+
+bool caps_are_open(const PackingFlags& flags) {
+  return flags.limits == "auto" && !(flags.vision_cap && flags.token_cap);
 }
 
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
+                                                const plan::CapQuestion& caps,
                                                 const corpus::Corpus& corpus, std::uint64_t seed) {
   plan::DataPlanOptions options;
-  OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus));
-  set_all_but_caps(flags, options.limits);
   OMNIBAL_ASSIGN(options.admission.over_long, pack::parse_over_long(flags.over_long));
   options.admission.allow_empty = flags.allow_empty;
   options.micro_batch = flags.micro_batch;
   options.seed = seed;
+  if (!caps_are_open(flags)) OMNIBAL_RETURN_IF_ERROR(set_caps(caps, corpus, options));
   return options;
+}
+
+Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps,
+                        const corpus::Corpus& corpus, const std::string& model, std::int64_t dp,
+                        const Context& context, plan::DataPlanOptions& options) {
+  if (!caps_are_open(flags)) return {};
+  OMNIBAL_ASSIGN(const plan::TrainingTarget target, plan::reference_target(model, dp));
+  OMNIBAL_ASSIGN(options.choice, plan::choose_limits({.samples = plan::columns(corpus),
+                                                      .target = target,
+                                                      .asked = caps,
+                                                      .method = options.method,
+                                                      .micro_batch = flags.micro_batch,
+                                                      .seed = context.seed,
+                                                      .threads = context.threads},
+                                                     context.progress));
+  options.limits = options.choice->limits;
+  options.caps_by = plan::CapSource::kAuto;
+  return {};
 }
 
 codec::Json to_json(const CorpusFlags& flags) {

@@ -20,15 +20,21 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/pack/method.h"
 #include "omnibal/pack/packs.h"
+#include "omnibal/plan/limit_search.h"
 #include "omnibal/plan/worst_pack.h"
 #include "omnibal/steps/step_summary.h"
 #include "omnibal/steps/step_table.h"
 
 namespace omnibal::plan {
 
+/// Who chose the caps: the user, the paper's heuristic, predicted time and memory.
+enum class CapSource { kGiven, kPaper, kAuto };
+
 struct DataPlanOptions {
   pack::Method method = pack::Method::kIsf;
   pack::PackLimits limits;
+  CapSource caps_by = CapSource::kGiven;
+  std::optional<LimitChoice> choice;  // why these caps; CapSource::kAuto alone has it
   pack::AdmissionOptions admission;
   std::int64_t micro_batch = 4;  // samples, of the baselines that pad
   std::uint64_t seed = 0;
