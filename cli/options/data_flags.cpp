@@ -73,14 +73,46 @@ std::vector<Flag> corpus_flags(CorpusFlags& flags) {
           {.name = "--dummy",
            .target = &flags.dummy,
            .help = "Give a text-only sample without vision units a blank one"},
-          {.name = "--strict", .target = &flags.strict, .help = "Treat lint warnings as errors"}};
+          {.name = "--strict", .target = &flags.strict, .help = "Treat lint warnings as errors"},
+          {.name = "--weights",
+           .target = &flags.weights,
+           .help = "Shares of the epoch by source, in place of a wrapper's weights; sources not "
+                   "named have their own, or 1",
+           .value_name = "NAME=W,..."},
+          {.name = "--temperature",
+           .target = &flags.temperature,
+           .help = "Shares also follow the sources' sizes to the power of 1/T: 1 keeps the sizes, "
+                   "larger is more even",
+           .value_name = "T"},
+          {.name = "--epoch-samples",
+           .target = &flags.epoch_samples,
+           .help = "Samples of an epoch, in the sources' shares [default: all rows times their "
+                   "source's repeat]",
+           .value_name = "N",
+           .min = 1,
+           .max = INT32_MAX}};
+}
+
+Result<corpus::MixtureOptions> mixture_of(const CorpusFlags& flags, std::uint64_t seed) {
+  corpus::MixtureOptions mixture{.temperature = flags.temperature,
+                                 .epoch_samples = flags.epoch_samples,
+                                 .seed = seed};
+  for (const std::string& text : flags.weights) {
+    OMNIBAL_ASSIGN(corpus::SourceWeight weight, corpus::parse_source_weight(text));
+    mixture.weights.push_back(std::move(weight));
+  }
+  return mixture;
 }
 
 Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context& context) {
   std::vector<corpus::Input> inputs;
   for (const std::string& text : flags.inputs) inputs.push_back(corpus::parse_input(text));
+  OMNIBAL_ASSIGN(corpus::MixtureOptions mixture, mixture_of(flags, context.seed));
   OMNIBAL_ASSIGN(corpus::LoadedCorpus loaded,
-                 corpus::read_corpus(inputs, {.add_dummy = flags.dummy, .strict = flags.strict},
+                 corpus::read_corpus(inputs,
+                                     {.add_dummy = flags.dummy,
+                                      .strict = flags.strict,
+                                      .mixture = std::move(mixture)},
                                      context.progress));
   warn_of_findings(loaded, context);
   return loaded;
@@ -96,8 +128,9 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
                    .max = 1000000},
                   {.name = "--over-long",
                    .target = &flags.over_long,
-                   .help = "A sample above a cap is left out and listed, or ends the command",
-                   .choices = {"reject", "error"}},
+                   .help = "A sample above a cap is left out and listed, ends the command, or has "
+                           "its text cut where media and supervised tokens stay",
+                   .choices = pack::over_long_names()},
                   {.name = "--allow-empty",
                    .target = &flags.allow_empty,
                    .help = "Pack samples of 0 tokens too"},
@@ -116,17 +149,22 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
 }
 
 std::vector<Flag> step_flags(StepFlags& flags) {
-  return {{.name = "--window",
-           .target = &flags.window,
-           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
-                   "whole epoch",
-           .value_name = "N",
-           .min = 0},
-          {.name = "--tail",
-           .target = &flags.tail,
-           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
-                   "out), or packs that run again",
-           .choices = {"zero-weight", "drop", "repeat"}}};
+  return {
+      {.name = "--window",
+       .target = &flags.window,
+       .help = "Groups of dp packs that may wait for their like when steps are formed, 0 for "
+               "the whole epoch",
+       .value_name = "N",
+       .min = 0},
+      {.name = "--tail",
+       .target = &flags.tail,
+       .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
+               "out), or packs that run again",
+       .choices = {"zero-weight", "drop", "repeat"}},
+      {.name = "--worst-first",
+       .target = &flags.worst_first,
+       .help = "Run the pack that keeps most memory in the first micro-batch of the first step, "
+               "so that a run that cannot hold it fails at once"}};
 }
 
 Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t seed) {
@@ -159,8 +197,7 @@ Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
                                                 const plan::CapQuestion& caps,
                                                 const corpus::Corpus& corpus, std::uint64_t seed) {
   plan::DataPlanOptions options;
-  options.admission.over_long =
-      flags.over_long == "error" ? pack::OverLong::kError : pack::OverLong::kReject;
+  OMNIBAL_ASSIGN(options.admission.over_long, pack::parse_over_long(flags.over_long));
   options.admission.allow_empty = flags.allow_empty;
   options.micro_batch = flags.micro_batch;
   options.seed = seed;
@@ -187,7 +224,11 @@ Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps
 }
 
 codec::Json to_json(const CorpusFlags& flags) {
-  return {{"input", flags.inputs}, {"dummy", flags.dummy}};
+  codec::Json json = {{"input", flags.inputs}, {"dummy", flags.dummy}};
+  if (!flags.weights.empty()) json["weights"] = flags.weights;
+  if (flags.temperature) json["temperature"] = *flags.temperature;
+  if (flags.epoch_samples) json["epoch_samples"] = *flags.epoch_samples;
+  return json;
 }
 
 codec::Json to_json(const PackingFlags& flags) {
@@ -208,7 +249,7 @@ codec::Json to_json(const PackingFlags& flags) {
 }
 
 codec::Json to_json(const StepFlags& flags) {
-  return {{"window", flags.window}, {"tail", flags.tail}};
+  return {{"window", flags.window}, {"tail", flags.tail}, {"worst_first", flags.worst_first}};
 }
 
 }  // namespace omnibal::cli

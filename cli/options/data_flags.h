@@ -17,9 +17,12 @@ struct CorpusFlags {
   std::vector<std::string> inputs;
   bool dummy = false;
   bool strict = false;
+  std::vector<std::string> weights;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> epoch_samples;
 };
 
-/// INPUT..., --dummy, --strict. Bound to `flags`, which must outlive the table.
+/// INPUT..., --dummy, --strict, --weights, --temperature, --epoch-samples. Bound to `flags`, which must outlive the table.
 std::vector<Flag> corpus_flags(CorpusFlags& flags);
 
 /// Reads the inputs; findings of the lint go to stderr as warnings.
@@ -60,9 +63,10 @@ Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps
 struct StepFlags {
   std::int64_t window = 512;
   std::string tail = "zero-weight";
+  bool worst_first = false;
 };
 
-/// --window, --tail.
+/// --window, --tail, --worst-first.
 std::vector<Flag> step_flags(StepFlags& flags);
 
 /// Error: kInvalidArgument.

@@ -38,7 +38,7 @@ struct Baseline {
 };
 
 Result<Baseline> random_baseline(const AblationTask& task) {
-  const metrics::SampleColumns samples = columns(task.corpus);
+  const metrics::SampleColumns samples = columns(task.corpus, task.plan.data);
   const DataPlanOptions& options = task.plan.data_options;
   const pack::MicroBatches batches = pack::random_micro_batches(
       samples, task.plan.data.admission.accepted,

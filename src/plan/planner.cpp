@@ -44,6 +44,7 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
   steps.seed = options.seed;
   options.steps = steps;
   options.micro_batch = request.micro_batch;
+  options.threads = request.threads;
   return options;
 }
 
@@ -154,6 +155,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.data_options = data_options(request, plan.micro_batches);
   if (request.caps) OMNIBAL_RETURN_IF_ERROR(choose_caps(corpus, request, progress, plan));
   if (!request.profile) plan.profile.load = full_pack(plan.data_options.limits);
+  plan.data_options.activation_bytes = activation_bytes_of(plan.profile);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
