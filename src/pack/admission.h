@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include "omnibal/pack/packs.h"
 
@@ -24,5 +25,11 @@ bool is_fatal(const Rejection& rejection, const AdmissionOptions& options);
 
 /// What is told then; `row`: of the sample in its corpus or stream.
 Error over_long_error(const Rejection& rejection, std::int64_t row);
+
+/// The sample of too many tokens cut as admit() says, or why it cannot be.
+std::variant<Truncation, Rejection> cut_to_fit(std::uint32_t sample,
+                                               const metrics::SampleColumns& samples,
+                                               const CutColumns& cut,
+                                               const metrics::PackCaps& caps);
 
 }  // namespace omnibal::pack

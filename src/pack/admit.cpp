@@ -2,12 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <numeric>
 
+#include "omnibal/base/name_table.h"
 #include "pack/admission.h"
 
 namespace omnibal::pack {
 namespace {
+
+constexpr std::array kPolicies = {Named{OverLong::kReject, "reject"},
+                                  Named{OverLong::kError, "error"},
+                                  Named{OverLong::kTruncate, "truncate"}};
 
 Status check_range(std::string_view key, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value >= min && value <= max) return {};
@@ -20,7 +27,7 @@ Status check_range(std::string_view key, std::int64_t value, std::int64_t min, s
 
 /// The key of a length list that holds what the reason is about.
 std::string key_of(const Rejection& rejection) {
-  return rejection.reason == "vision" ? "vit_num" : "token_num";
+  return rejection.reason == "vision" || rejection.reason == "media" ? "vit_num" : "token_num";
 }
 
 Error nothing_usable(const std::vector<Rejection>& rejected, std::size_t num_samples) {
@@ -56,6 +63,14 @@ Status check_limits(const PackLimits& limits) {
   OMNIBAL_RETURN_IF_ERROR(check_range("rounds", limits.rounds, 1, kLargestCap));
   OMNIBAL_RETURN_IF_ERROR(check_range("max_samples", limits.max_samples, 0, kLargestCap));
   return check_range("token_multiple", limits.token_multiple, 1, limits.token_cap);
+}
+
+std::string_view to_string(OverLong policy) { return name_in(kPolicies, policy); }
+
+std::vector<std::string> over_long_names() { return names_in(kPolicies); }
+
+Result<OverLong> parse_over_long(std::string_view name) {
+  return parse_name(kPolicies, "over-long policy", "over_long", name);
 }
 
 std::int64_t token_multiple(std::int64_t cp, std::int64_t tp) {
@@ -100,14 +115,25 @@ Error over_long_error(const Rejection& rejection, std::int64_t row) {
 }
 
 Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
-                        const AdmissionOptions& options) {
+                        const AdmissionOptions& options, const CutColumns& cut) {
   OMNIBAL_RETURN_IF_ERROR(check_admission(limits, options));
+  const bool truncates = options.over_long == OverLong::kTruncate;
+  assert(!truncates || cut.supervised.size() == samples.tokens.size());
   const metrics::PackCaps caps = limits.caps();
   Admission admission;
   admission.accepted.reserve(samples.tokens.size());
   for (std::uint32_t i = 0; i < samples.tokens.size(); ++i) {
-    const auto reason =
+    auto reason =
         reason_against(i, samples.vision[i], samples.tokens[i], caps, options.allow_empty);
+    if (truncates && samples.tokens[i] > caps.tokens) {
+      const std::variant<Truncation, Rejection> outcome = cut_to_fit(i, samples, cut, caps);
+      if (const auto* shorter = std::get_if<Truncation>(&outcome)) {
+        admission.truncated.push_back(*shorter);
+        reason.reset();
+      } else {
+        reason = std::get<Rejection>(outcome);
+      }
+    }
     if (!reason) {
       admission.accepted.push_back(i);
     } else if (is_fatal(*reason, options)) {

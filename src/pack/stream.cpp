@@ -85,6 +85,11 @@ Status check_stream_options(const StreamPackOptions& options) {
         .with_value(options.window_samples)
         .with_limit(options.window_samples < 1 ? std::int64_t{1} : kLargestPackWindow);
   }
+  if (options.admission.over_long == OverLong::kTruncate) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "samples of a stream are not cut: which of their tokens have a loss is not known")
+        .at_key("over_long");
+  }
   if (options.method == Method::kIsf) return {};
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("{} pads its micro-batches and knows no caps: it packs no stream",

@@ -95,7 +95,8 @@ std::span<const std::int64_t> GroupPool::group(std::int64_t g) const {
   const std::int64_t rows = table->grid().rows();
   if (g < rows) return row_of(*table, g);
   return std::span(table->dropped)
-      .subspan(static_cast<std::size_t>((g - rows) * table->dp), static_cast<std::size_t>(table->dp));
+      .subspan(static_cast<std::size_t>((g - rows) * table->dp),
+               static_cast<std::size_t>(table->dp));
 }
 
 Result<GroupPool> group_pool(const StepTable& table, std::int64_t num_packs, Tail tail) {

@@ -34,7 +34,8 @@ StepOptions options_for(const StepSource& source, const RankSizes& sizes) {
 std::uint64_t seed_at(std::uint64_t seed, const StepPosition& at) {
   const std::uint64_t of_epoch =
       PhiloxRng(seed, RngStream::kStepChange, static_cast<std::uint32_t>(at.epoch)).next_u64();
-  return PhiloxRng(of_epoch, RngStream::kStepChange, static_cast<std::uint32_t>(at.step)).next_u64();
+  return PhiloxRng(of_epoch, RngStream::kStepChange, static_cast<std::uint32_t>(at.step))
+      .next_u64();
 }
 
 Result<RestOfEpoch> form_rest(const StepLayout& before, const StepSource& source,
@@ -63,8 +64,7 @@ Result<std::shared_ptr<const StepLayout>> changed(const StepLayout& before,
   OMNIBAL_RETURN_IF_ERROR(check_position(before, change.at));
   const auto layout = std::make_shared<StepLayout>();
   OMNIBAL_ASSIGN(layout->formed, form_steps(source.loads, options_for(source, change.sizes)));
-  OMNIBAL_ASSIGN(layout->pool,
-                 group_pool(layout->formed, num_packs(source), source.options.tail));
+  OMNIBAL_ASSIGN(layout->pool, group_pool(layout->formed, num_packs(source), source.options.tail));
   if (change.at.step > 0) {
     OMNIBAL_ASSIGN(layout->rest, form_rest(before, source, change));
   }
@@ -82,8 +82,8 @@ Status check_position(const StepLayout& layout, const StepPosition& at) {
   const std::int64_t first = layout.is_rest(at.epoch) ? layout.rest->first_step : 0;
   if (at.step >= first && at.step < steps) return {};
   return out_of_range(
-      fmt::format("epoch {} has steps {} to {} for these sizes", at.epoch, first, steps - 1), "step",
-      at.step, at.step < first ? first : steps - 1);
+      fmt::format("epoch {} has steps {} to {} for these sizes", at.epoch, first, steps - 1),
+      "step", at.step, at.step < first ? first : steps - 1);
 }
 
 std::vector<std::int64_t> not_run(const StepLayout& layout, const StepSource& source,

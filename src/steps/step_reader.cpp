@@ -100,9 +100,9 @@ std::vector<std::int64_t> StepReader::packs() const {
     return packs;
   }
   for (std::int64_t m = 0; m < micro_batches; ++m) {
-    order_->row(cursor_.at.step * micro_batches + m,
-                std::span(packs).subspan(static_cast<std::size_t>(m * dp),
-                                         static_cast<std::size_t>(dp)));
+    order_->row(
+        cursor_.at.step * micro_batches + m,
+        std::span(packs).subspan(static_cast<std::size_t>(m * dp), static_cast<std::size_t>(dp)));
   }
   return packs;
 }

@@ -131,8 +131,8 @@ void most_typical_last(std::span<LoadedPack> packs, std::size_t count, const Loa
   const auto limit = distances.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::nth_element(distances.begin(), limit, distances.end());
   const float farthest = *limit;
-  auto at_limit = static_cast<std::size_t>(
-      std::count(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(count), farthest));
+  auto at_limit = static_cast<std::size_t>(std::count(
+      distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(count), farthest));
   std::vector<LoadedPack> moved;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < packs.size(); ++i) {

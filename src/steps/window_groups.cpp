@@ -22,8 +22,8 @@ std::size_t group_by_region(std::span<LoadedPack> packs, const GroupShape& shape
                             const AlikeRule& rule, std::vector<std::int64_t>& groups) {
   std::vector<std::uint32_t> links(packs.size());
   const auto sample = packs.first(std::min(packs.size(), kSampleSize));
-  LoadRegions regions({sample.begin(), sample.end()}, kRegionsPerGroup * shape.window, shape.size, rule,
-                      links);
+  LoadRegions regions({sample.begin(), sample.end()}, kRegionsPerGroup * shape.window, shape.size,
+                      rule, links);
   std::vector<std::uint32_t> group(shape.size);
   const auto finish = [&](std::size_t region) {
     regions.take(region, group);

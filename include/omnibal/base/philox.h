@@ -31,6 +31,7 @@ enum class RngStream : std::uint32_t {
   kStreamStep = 12,
   kStreamOrder = 13,
   kMixture = 16,
+  kLimitSample = 17,
   kEpochRows = 20,
   kEpochRanks = 21,
   kStepChange = 22,

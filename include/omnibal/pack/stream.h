@@ -35,7 +35,7 @@ struct StreamPackOptions {
 };
 
 /// kInvalidArgument: as check_limits; a window outside [1, kLargestPackWindow]; a method that knows
-/// no caps; empty samples without max_samples.
+/// no caps; empty samples without max_samples; OverLong::kTruncate.
 Status check_stream_options(const StreamPackOptions& options);
 
 struct StreamSample {
