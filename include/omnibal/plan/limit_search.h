@@ -54,7 +54,7 @@ struct LimitTask {
   metrics::SampleColumns samples;
   const TrainingTarget& target;
   CapQuestion asked = {};
-  pack::Method method = pack::Method::kIsf;
+  pack::Method method = pack::Method::kIsf;  // of the plan; a quick packer may stand for it
   std::int64_t micro_batch = 4;  // samples that the paper's caps aim at, to compare with
   std::int64_t window = 512;     // of steps::StepOptions
   std::uint64_t seed = 0;
