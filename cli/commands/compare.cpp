@@ -72,8 +72,8 @@ Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Co
                  data_plan_options(flags.packing, corpus, context.seed));
   plan::ComparisonTask task;
   task.samples = plan::columns(corpus);
-  auto admission = pack::admit(task.samples, options.limits, options.admission,
-                               plan::cut_columns(corpus));
+  auto admission =
+      pack::admit(task.samples, options.limits, options.admission, plan::cut_columns(corpus));
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
   task.cut_tokens = plan::cut_tokens(corpus, *admission);
   if (!task.cut_tokens.empty()) task.samples.tokens = task.cut_tokens;

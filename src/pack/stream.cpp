@@ -108,15 +108,14 @@ Result<StreamPacker> StreamPacker::create(const StreamPackOptions& options, Stre
 Result<std::optional<StreamRejection>> StreamPacker::push(std::uint32_t vision,
                                                           std::uint32_t tokens,
                                                           std::vector<StreamedPack>& packs) {
-  const auto reason = reason_against(0, vision, tokens, options_.limits.caps(),
-                                     options_.admission.allow_empty);
+  const auto reason =
+      reason_against(0, vision, tokens, options_.limits.caps(), options_.admission.allow_empty);
   if (reason && is_fatal(*reason, options_.admission)) {
     return over_long_error(*reason, state_.samples);
   }
   const std::int64_t position = state_.samples++;
   if (reason) {
-    return std::optional(
-        StreamRejection{position, reason->reason, reason->value, reason->limit});
+    return std::optional(StreamRejection{position, reason->reason, reason->value, reason->limit});
   }
   // Not before a sample more is there: a stream of just a window is packed whole.
   if (static_cast<std::int64_t>(state_.waiting.size()) == options_.window_samples) {

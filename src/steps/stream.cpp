@@ -138,9 +138,9 @@ std::vector<WaitingPack> StreamSteps::take_unstepped() {
   state_.waiting.clear();
   std::sort(rest.begin(), rest.end(),
             [](const WaitingPack& a, const WaitingPack& b) { return a.id < b.id; });
-  const std::span<const WaitingPack> before =
-      ready.empty() ? std::span<const WaitingPack>(state_.last_step)
-                    : std::span<const WaitingPack>(ready).last(step);
+  const std::span<const WaitingPack> before = ready.empty()
+                                                  ? std::span<const WaitingPack>(state_.last_step)
+                                                  : std::span<const WaitingPack>(ready).last(step);
   const std::size_t missing = (step - rest.size() % step) % step;
   if (options_.tail == Tail::kRepeat && !before.empty()) {
     rest.insert(rest.end(), before.begin(), before.begin() + static_cast<std::ptrdiff_t>(missing));
