@@ -126,7 +126,8 @@ Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Co
   task.accepted = std::move(admission->accepted);
   task.request = {.limits = options.limits,
                   .micro_batches = {.size = flags.packing.micro_batch, .dp = flags.dp},
-                  .seed = context.seed};
+                  .seed = context.seed,
+                  .automatic = {.threads = context.threads}};
   task.steps = {.dp = flags.dp, .micro_batches = 1, .seed = context.seed};
   return task;
 }
@@ -178,7 +179,7 @@ std::vector<Flag> compare_flags(CompareFlags& flags) {
                   {.name = "--methods",
                    .target = &flags.methods,
                    .help = "Methods to show beside random, sorted, device-group, isf and omnibal; "
-                           "without, all there are",
+                           "without, all there are but auto, whose packs omnibal runs",
                    .value_name = "NAME,..."},
                   model_flag(&flags.model, "Model whose forward time is predicted"),
                   {.name = "--scaling",
@@ -197,7 +198,7 @@ Command make_compare_command() {
               "Forms micro-batches by every method and shows padding, imbalance between "
               "data-parallel ranks (vision units, tokens, attention, predicted time), fill and "
               "seconds: the paper's table 3. isf is the paper's packing in random order, omnibal "
-              "the same packs in steps whose ranks are alike.",
+              "the packs of method auto in steps whose ranks are alike.",
           .example =
               "omnibal compare corpus/ --dp 8 --micro-batch 4\n"
               "omnibal compare corpus/ --vision-cap 9 --token-cap 4096 --scaling\n"

@@ -56,12 +56,14 @@ Status check_before_reading(const PackFlags& flags, const Context& context) {
         .with_hint("lower --cp or --tp, or raise --token-cap");
   }
   OMNIBAL_RETURN_IF_ERROR(steps_of(flags, context));
-  if (!flags.out.empty() && flags.method != "isf") {
+  OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(flags.method));
+  if (!flags.out.empty() && !pack::respects_caps(method)) {
     return Error(ErrorCode::kInvalidArgument,
                  fmt::format("{} pads its micro-batches and knows no caps: it makes no plan",
                              flags.method))
         .at_key("--method")
-        .with_hint("leave --out away to see its figures, or use --method isf");
+        .with_hint("leave --out away to see its figures, or use a packer: isf, best-fit, "
+                   "first-fit, patterns or auto");
   }
   return {};
 }
@@ -73,6 +75,7 @@ Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::C
   OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
   options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
+  options.threads = context.threads;
   OMNIBAL_ASSIGN(options.activation_bytes, plan::activation_bytes_of(plan::kReferenceModel));
   options.worst_first = flags.steps.worst_first;
   return options;
@@ -188,8 +191,8 @@ std::vector<Flag> pack_flags(PackFlags& flags) {
   return joined({corpus_flags(flags.corpus),
                  {{.name = "--method",
                    .target = &flags.method,
-                   .help = "How samples are grouped: the paper's packer, or a padded baseline to "
-                           "compare with",
+                   .help = "How samples are grouped: by the paper's packer (isf), others (auto tries "
+                           "several and keeps the best), or a padded baseline to compare with",
                    .choices = pack::method_names()}},
                  packing_flags(flags.packing),
                  parallel_flags(flags),

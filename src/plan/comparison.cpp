@@ -6,6 +6,7 @@
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
+#include "omnibal/plan/pack_time.h"
 #include "omnibal/plan/worst_pack.h"
 
 namespace omnibal::plan {
@@ -36,6 +37,7 @@ Result<std::vector<std::string>> methods_to_compare(const std::vector<std::strin
   std::vector<std::string> methods = {"random", "sorted", "device-group", "isf", kOurMethod};
   for (const std::string& name : asked.empty() ? pack::method_names() : asked) {
     if (std::ranges::find(methods, name) != methods.end()) continue;
+    if (asked.empty() && name == pack::to_string(pack::Method::kAuto)) continue;
     OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name));
     methods.insert(methods.end() - 1, std::string(pack::to_string(method)));
   }
@@ -44,9 +46,11 @@ Result<std::vector<std::string>> methods_to_compare(const std::vector<std::strin
 
 Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTask& task,
                                      const Progress& progress) {
-  OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "isf" : name));
+  OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "auto" : name));
+  pack::GroupingRequest request = task.request;
+  request.automatic.predicted_time = step_time_of_packs(task.steps, task.forward);
   DealtGrouping dealt;
-  dealt.grouping = pack::group_samples(method, task.samples, task.accepted, task.request, progress);
+  dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
   OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task));
   return dealt;

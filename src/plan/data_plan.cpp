@@ -3,6 +3,7 @@
 
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
+#include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
 namespace {
@@ -58,7 +59,10 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
       options.method, samples, data.admission.accepted,
       {.limits = options.limits,
        .micro_batches = {.size = options.micro_batch, .dp = dp, .seed = options.seed},
-       .seed = options.seed},
+       .seed = options.seed,
+       .automatic = {.predicted_time = step_time_of_packs(
+                         options.steps.value_or(steps::StepOptions{.seed = options.seed}), forward),
+                     .threads = options.threads}},
       progress);
   data.loads = data.grouping.loads(samples);
   return data;

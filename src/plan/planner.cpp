@@ -46,6 +46,7 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
   steps.seed = options.seed;
   options.steps = steps;
   options.micro_batch = request.micro_batch;
+  options.threads = request.threads;
   return options;
 }
 

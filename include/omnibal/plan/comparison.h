@@ -32,11 +32,11 @@ struct ComparisonTask {
   cost::LinearCost forward;  // predicts the time of a load
 };
 
-/// ISF packs in steps of groups alike; every other name is a packing method.
+/// Packs of method auto in steps of groups alike; every other name is a packing method.
 inline constexpr const char* kOurMethod = "omnibal";
 
-/// random, sorted, device-group, isf and omnibal, with what `asked` adds before ours; all there are
-/// if it adds nothing. Error: kInvalidArgument.
+/// random, sorted, device-group, isf and omnibal, with what `asked` adds before ours; if it adds
+/// nothing, all there are but auto, whose packs are ours. Error: kInvalidArgument.
 Result<std::vector<std::string>> methods_to_compare(const std::vector<std::string>& asked);
 
 /// Micro-batches of one method and which rank runs them when: as a baseline deals, packs in random

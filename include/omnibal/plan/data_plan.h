@@ -33,6 +33,7 @@ struct DataPlanOptions {
   std::int64_t micro_batch = 4;  // samples, of the baselines that pad
   std::uint64_t seed = 0;
   std::optional<steps::StepOptions> steps;  // absent: packs alone
+  int threads = 0;                          // 0: all; the plan is the same
   cost::LinearCost activation_bytes;        // of a micro-batch: what makes a pack the worst
   bool worst_first = false;                 // its group is the first micro-batch of epoch 0
 };
