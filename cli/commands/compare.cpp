@@ -117,12 +117,18 @@ std::string table_of(const std::vector<Row>& rows) {
 
 Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Corpus& corpus,
                                      const Context& context) {
-  OMNIBAL_ASSIGN(const plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, context.seed));
+  const plan::CapQuestion caps = cap_question(flags.packing);
+  OMNIBAL_ASSIGN(plan::DataPlanOptions options,
+                 data_plan_options(flags.packing, caps, corpus, context.seed));
+  OMNIBAL_RETURN_IF_ERROR(
+      choose_open_caps(flags.packing, caps, corpus, flags.model, flags.dp, context, options));
   plan::ComparisonTask task;
   task.samples = plan::columns(corpus);
-  auto admission = pack::admit(task.samples, options.limits, options.admission);
+  auto admission = pack::admit(task.samples, options.limits, options.admission,
+                               plan::cut_columns(corpus));
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
+  task.cut_tokens = plan::cut_tokens(corpus, *admission);
+  if (!task.cut_tokens.empty()) task.samples.tokens = task.cut_tokens;
   task.accepted = std::move(admission->accepted);
   task.request = {.limits = options.limits,
                   .micro_batches = {.size = flags.packing.micro_batch, .dp = flags.dp},
@@ -192,6 +198,7 @@ std::vector<Flag> compare_flags(CompareFlags& flags) {
 
 Command make_compare_command() {
   auto flags = std::make_shared<CompareFlags>();
+  flags->packing.limits = "paper";  // as in the paper's table 3
   return {.name = "compare",
           .summary = "Compare methods of forming micro-batches on one corpus",
           .description =

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/data_plan_text.h"
+#include "cli/limits_text.h"
 #include "cli/options/data_flags.h"
 #include "cli/options/model_flags.h"
 #include "cli/plan_reuse.h"
@@ -70,14 +71,18 @@ Status check_before_reading(const PackFlags& flags, const Context& context) {
 
 Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::Corpus& corpus,
                                          const Context& context) {
+  constexpr std::int64_t kUsualRanks = 8;
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(flags.cp, flags.tp));
   OMNIBAL_ASSIGN(plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, context.seed));
+                 data_plan_options(flags.packing, caps, corpus, context.seed));
   OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
-  options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
   options.threads = context.threads;
   OMNIBAL_ASSIGN(options.activation_bytes, plan::activation_bytes_of(plan::kReferenceModel));
   options.worst_first = flags.steps.worst_first;
+  OMNIBAL_RETURN_IF_ERROR(choose_open_caps(flags.packing, caps, corpus, plan::kReferenceModel,
+                                           flags.dp.value_or(kUsualRanks), context, options));
   return options;
 }
 
@@ -102,6 +107,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
+                           .truncated = data.admission.truncated,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
                            .provenance = provenance,
@@ -124,7 +130,7 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
                                       const cost::LinearCost& forward, const Progress& progress) {
   TimedDataPlan timed;
   const auto began = std::chrono::steady_clock::now();
-  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, progress));
+  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, forward, progress));
   timed.pack_seconds = seconds_since(began);
   if (!options.steps) return timed;
   const auto packed = std::chrono::steady_clock::now();
@@ -158,7 +164,8 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   }
   output.json["pack_seconds"] = timed->pack_seconds;
   if (options.steps) output.json["step_seconds"] = timed->step_seconds;
-  output.text = to_text(timed->data, options, output.json, loaded.corpus);
+  if (options.choice) output.text = to_text(*options.choice) + '\n';
+  output.text += to_text(timed->data, options, output.json, loaded.corpus);
   if (!flags.out.empty()) output.text += fmt::format("written to {}\n", flags.out);
   return output;
 }
@@ -214,8 +221,8 @@ Command make_pack_command() {
               "Groups samples so that no pack passes the caps on vision units and tokens, each "
               "sample in exactly one pack or rejected with a reason. With --dp the packs are "
               "dealt into steps whose ranks carry nearly equal loads; the time of a pack is "
-              "predicted for internvl-chat-1.5-26b. Caps that are not given follow from the "
-              "samples.",
+              "predicted for internvl-chat-1.5-26b. Caps that are not given are those with which "
+              "its training on 8 A100 a data-parallel rank is predicted to take least.",
           .example =
               "omnibal pack corpus/ --vision-cap 9 --token-cap 4096\n"
               "omnibal pack lengths.json --dp 8 --micro-batches 32 --out data-plan/\n"

@@ -26,6 +26,7 @@ namespace omnibal::plan {
 /// What every method is measured on.
 struct ComparisonTask {
   metrics::SampleColumns samples;
+  std::vector<std::uint32_t> cut_tokens;  // what `samples` points at where samples were cut
   std::vector<std::uint32_t> accepted;
   pack::GroupingRequest request;
   steps::StepOptions steps;
