@@ -192,3 +192,20 @@ def test_the_first_reshuffle_does_not_repeat_the_first_seed(stepped):
     assert len(orders) == 4
     [first] = arrays(stepped[0], "steps")
     assert (epoch_grids(stepped, 0) == first).all()
+
+
+def test_token_length_is_not_read_before_truncation(tmp_path):
+    """A pack is charged for what is left of a cut sample: with the length before the cut it would be
+    over the cap, or stay empty beside it."""
+    rows = mixed_lengths(60)
+    rows[7] = (1, 9000, 1)
+    answer = ask("pack", write_lengths(tmp_path / "lengths.json", rows), *CAPS, "--over-long",
+                 "truncate", "--out", tmp_path / "plan")
+    assert (answer["placed"], answer["truncated"], answer["over_cap"]) == (60, 1, 0)
+    tokens, load = arrays(tmp_path / "plan", "sample_tokens", "pack_load")
+    assert tokens[7] == 4096
+    packs = segments(tmp_path / "plan")
+    assert [tokens[pack].sum() for pack in packs] == load[:, 1].tolist()
+    [alone] = [pack.tolist() for pack in packs if 7 in pack]
+    assert alone == [7]
+    assert answer["fill"]["tokens"] == pytest.approx(load[:, 1].mean() / 4096, rel=1e-12)
