@@ -100,8 +100,8 @@ std::string to_text(const Json& steps, const steps::StepReader& next) {
     }
   }
   const steps::StepPosition& at = next.cursor().at;
-  return text_table(rows) + fmt::format("next: epoch {}, step {} of {}\n", at.epoch, at.step,
-                                        next.steps_in_epoch());
+  return text_table(rows) +
+         fmt::format("next: epoch {}, step {} of {}\n", at.epoch, at.step, next.steps_in_epoch());
 }
 
 Result<Output> run_steps(const StepsFlags& flags) {

@@ -167,7 +167,8 @@ Status check_is_of(const PlanCursor& cursor, const PlanIdentity& plan, const std
       .at_key("plan.hash")
       .with_value(cursor.plan.hash)
       .with_limit(plan.hash)
-      .with_hint("go on with the plan that the run began with, or begin the new plan without a cursor");
+      .with_hint(
+          "go on with the plan that the run began with, or begin the new plan without a cursor");
 }
 
 Result<steps::StepSource> step_source(const PlanReader& plan) {

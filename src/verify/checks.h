@@ -77,6 +77,8 @@ Finding check_packing_metrics(const plan::PlanReader& plan);
 
 Finding check_steps(const plan::PlanReader& plan);
 Finding check_step_metrics(const plan::PlanReader& plan);
+Finding check_epochs(const plan::PlanReader& plan);
+Finding check_worst_pack(const plan::PlanReader& plan);
 
 Finding check_parallel(const plan::PlanReader& plan);
 Finding check_partition(const plan::PlanReader& plan);

@@ -24,7 +24,9 @@ std::vector<NamedCheck> data_checks(const plan::PlanReader& plan, const std::str
 
 std::vector<NamedCheck> step_checks(const plan::PlanReader& plan) {
   return {{"steps", [&] { return check_steps(plan); }},
-          {"step_metrics", [&] { return check_step_metrics(plan); }}};
+          {"step_metrics", [&] { return check_step_metrics(plan); }},
+          {"epochs", [&] { return check_epochs(plan); }},
+          {"worst_pack", [&] { return check_worst_pack(plan); }}};
 }
 
 std::vector<NamedCheck> model_checks(const plan::PlanReader& plan, const VerifyOptions& options) {
