@@ -173,13 +173,16 @@ def test_d02_101_packs_on_8_ranks(tmp_path, tail):
 
 
 def test_d01_heavy_samples_first(tmp_path):
-    """An eighth of the samples heavy, in front: the naive order is shown beside ours."""
+    """An eighth of the samples heavy, in front: naive orders are shown beside ours."""
     lengths = write_lengths(tmp_path / "lengths.json",
                             [(9, 2600, 9)] * 500 + [(1, 300, 1)] * 3500)
+    rows = ask("compare", lengths, *CAPS, "--dp", 8)["rows"]
+    of = {row["method"]: row["dist_ratio"] for row in rows}
     steps = ask("pack", lengths, *CAPS, "--dp", 8)["steps"]
-    assert steps["dist_ratio_random_order"]["time"] > 0.1
-    assert all(steps["dist_ratio"][load] < 0.01 for load in ("vision", "tokens", "attention",
-                                                             "time"))
+    assert of["random"]["vision"] > 0.2
+    for load, ratio in of["omnibal"].items():
+        assert ratio < 0.01 and steps["dist_ratio"][load] < 0.01
+        assert steps["dist_ratio_random_order"][load] >= steps["dist_ratio"][load]
 
 
 def test_d08_the_worst_pack_is_named_and_runs_first(tmp_path):
