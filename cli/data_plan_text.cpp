@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/mix_text.h"
 #include "cli/sample_place.h"
 #include "cli/text_table.h"
 
@@ -24,13 +25,25 @@ std::string rejections_text(const std::vector<pack::Rejection>& rejected,
   std::string text;
   for (const auto& [reason, counted] : by_reason) {
     const auto& [count, first] = counted;
-    const std::string why = reason == "zero_tokens"
-                                ? "no tokens"
-                                : fmt::format("{} {} > {}", reason, first.value, first.limit);
+    const std::string why =
+        reason == "zero_tokens" ? "no tokens"
+        : reason == "supervised"
+            ? fmt::format("supervised tokens {} < {}, not to lose all by a cut", first.value,
+                          first.limit)
+            : fmt::format("{} {} > {}", reason == "media" ? "media tokens" : reason, first.value,
+                          first.limit);
     text += fmt::format("  {} rejected: {} ({}{})\n", count, why, count > 1 ? "first: " : "",
                         place_of_sample(first.sample, corpus));
   }
   return text;
+}
+
+std::string truncations_text(const std::vector<pack::Truncation>& truncated,
+                             const corpus::Corpus& corpus) {
+  if (truncated.empty()) return "";
+  const pack::Truncation& first = truncated.front();
+  return fmt::format("  {} cut to {} tokens (first: {}, from {})\n", truncated.size(), first.to,
+                     place_of_sample(first.sample, corpus), first.from);
 }
 
 std::string packs_table(const plan::DataPlan& data, const plan::DataPlanOptions& options,
@@ -96,9 +109,11 @@ std::string to_text(const plan::DataPlan& data, const plan::DataPlanOptions& opt
       fmt::format("{} of {} samples placed in packs of at most {} vision units and {} tokens\n",
                   data.grouping.packs.samples.size(), corpus.size(), options.limits.vision_cap,
                   options.limits.token_cap);
+  text += truncations_text(data.admission.truncated, corpus);
   text += rejections_text(data.admission.rejected, corpus) + '\n';
   text += packs_table(data, options, keys);
   if (data.steps) text += steps_text(data);
+  if (corpus.sources.size() > 1) text += '\n' + mix_text(keys);
   return text;
 }
 

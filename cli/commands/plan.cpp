@@ -125,7 +125,9 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                               plan::PlanRequest request, const plan::Provenance& provenance,
                               const Context& context) {
   const corpus::Corpus& corpus = subject.loaded.corpus;
-  OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, corpus, context.seed));
+  const plan::CapQuestion caps = cap_question(flags.packing);
+  OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, caps, corpus, context.seed));
+  if (caps_are_open(flags.packing)) request.caps = caps;
   OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
   request.data.worst_first = flags.steps.worst_first;
   Result<plan::Plan> made =
@@ -139,6 +141,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                                             .packs = plan.data.grouping.packs,
                                             .loads = plan.data.loads,
                                             .rejected = plan.data.admission.rejected,
+                                            .truncated = plan.data.admission.truncated,
                                             .steps = &*plan.data.steps,
                                             .profile = &plan.profile,
                                             .provenance = provenance,

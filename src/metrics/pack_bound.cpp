@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "metrics/matching_bound.h"
+#include "metrics/weight_bound.h"
+#include "omnibal/metrics/size_levels.h"
+
 namespace omnibal::metrics {
 namespace {
 
@@ -53,6 +57,35 @@ std::int64_t one_resource_bound(const std::vector<std::int64_t>& counts, std::in
   return bound;
 }
 
+/// Samples by size in steps of a power of two, rounded down, so that a table of all sizes is small.
+/// The caps are rounded alike: what fits in a pack still fits.
+struct SizeTable {
+  std::vector<SizedCount> sizes;
+  PackCaps caps;
+};
+
+SizeTable size_table(const SampleColumns& samples, std::span<const std::uint32_t> members,
+                     const PackCaps& caps) {
+  constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;
+  int vision_shift = 0;
+  int token_shift = 0;
+  const auto rows = [&] { return (caps.vision_units >> vision_shift) + 1; };
+  const auto columns = [&] { return (caps.tokens >> token_shift) + 1; };
+  while (rows() * columns() > kMostEntries) ++(rows() > columns() ? vision_shift : token_shift);
+  const auto width = static_cast<std::size_t>(columns());
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(rows()) * width);
+  for (const std::uint32_t i : members) {
+    ++counts[(samples.vision[i] >> vision_shift) * width + (samples.tokens[i] >> token_shift)];
+  }
+  SizeTable table{{}, {rows() - 1, columns() - 1, caps.samples}};
+  for (std::size_t cell = 0; cell < counts.size(); ++cell) {
+    if (counts[cell] == 0) continue;
+    table.sizes.push_back({static_cast<std::uint32_t>(cell / width),
+                           static_cast<std::uint32_t>(cell % width), counts[cell], 0});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::int64_t pack_lower_bound(const SampleColumns& samples, std::span<const std::uint32_t> members,
@@ -64,7 +97,10 @@ std::int64_t pack_lower_bound(const SampleColumns& samples, std::span<const std:
   }
   bound =
       std::max(bound, one_resource_bound(histogram(samples.vision, members), caps.vision_units));
-  return std::max(bound, one_resource_bound(histogram(samples.tokens, members), caps.tokens));
+  bound = std::max(bound, one_resource_bound(histogram(samples.tokens, members), caps.tokens));
+  SizeTable table = size_table(samples, members, caps);
+  bound = std::max(bound, matching_bound(table.sizes, table.caps));
+  return std::max(bound, weight_bound(table.sizes, table.caps));
 }
 
 }  // namespace omnibal::metrics

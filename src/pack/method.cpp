@@ -6,18 +6,43 @@
 
 #include "omnibal/base/name_table.h"
 #include "omnibal/metrics/balance.h"
+#include "omnibal/pack/best_fit.h"
+#include "omnibal/pack/first_fit.h"
 #include "omnibal/pack/isf.h"
+#include "omnibal/pack/patterns.h"
 
 namespace omnibal::pack {
 namespace {
 
 constexpr std::array kMethods = {
     Named{Method::kIsf, "isf"},
+    Named{Method::kBestFit, "best-fit"},
+    Named{Method::kFirstFit, "first-fit"},
+    Named{Method::kPatterns, "patterns"},
+    Named{Method::kAuto, "auto"},
     Named{Method::kRandom, "random"},
     Named{Method::kSorted, "sorted"},
     Named{Method::kLengthGrouped, "length-grouped"},
     Named{Method::kDeviceGroup, "device-group"},
 };
+
+Packs packer(Method method, const metrics::SampleColumns& samples,
+             std::span<const std::uint32_t> accepted, const GroupingRequest& request,
+             const Progress& progress) {
+  switch (method) {
+    case Method::kBestFit:
+      return pack_best_fit(samples, accepted, request.limits, request.seed);
+    case Method::kFirstFit:
+      return pack_first_fit(samples, accepted, request.limits, request.seed);
+    case Method::kPatterns:
+      return pack_patterns(samples, accepted, request.limits, request.seed);
+    case Method::kAuto:
+      return pack_auto(samples, accepted, request.limits, request.seed, request.automatic,
+                       progress);
+    default:
+      return pack_isf(samples, accepted, request.limits, request.seed, progress);
+  }
+}
 
 MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
                       std::span<const std::uint32_t> accepted, const MicroBatchOptions& options) {
@@ -28,11 +53,9 @@ MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
       return length_grouped_micro_batches(samples, accepted, options);
     case Method::kDeviceGroup:
       return device_group_micro_batches(samples, accepted, options);
-    case Method::kRandom:
-    case Method::kIsf:
-      break;
+    default:
+      return random_micro_batches(samples, accepted, options);
   }
-  return random_micro_batches(samples, accepted, options);
 }
 
 }  // namespace
@@ -43,6 +66,18 @@ std::vector<std::string> method_names() { return names_in(kMethods); }
 
 Result<Method> parse_method(std::string_view name) {
   return parse_name(kMethods, "packing method", "method", name);
+}
+
+bool respects_caps(Method method) {
+  switch (method) {
+    case Method::kRandom:
+    case Method::kSorted:
+    case Method::kLengthGrouped:
+    case Method::kDeviceGroup:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::vector<metrics::PackLoad> Grouping::loads(const metrics::SampleColumns& samples) const {
@@ -60,8 +95,8 @@ double Grouping::pad_ratio(const metrics::SampleColumns& samples,
 Grouping group_samples(Method method, const metrics::SampleColumns& samples,
                        std::span<const std::uint32_t> accepted, const GroupingRequest& request,
                        const Progress& progress) {
-  if (method == Method::kIsf) {
-    return {pack_isf(samples, accepted, request.limits, request.seed, progress), false, {}};
+  if (respects_caps(method)) {
+    return {packer(method, samples, accepted, request, progress), false, {}};
   }
   MicroBatchOptions options = request.micro_batches;
   options.seed = request.seed;

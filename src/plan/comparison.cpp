@@ -6,6 +6,7 @@
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
+#include "omnibal/plan/pack_time.h"
 #include "omnibal/plan/worst_pack.h"
 
 namespace omnibal::plan {
@@ -13,7 +14,9 @@ namespace {
 
 Result<steps::StepTable> deal(const std::string& name, const pack::Grouping& grouping,
                               const std::vector<metrics::PackLoad>& loads,
-                              const steps::StepOptions& options) {
+                              const ComparisonTask& task) {
+  steps::StepOptions options = task.steps;
+  options.forward = task.forward;
   if (name == kOurMethod) return steps::form_steps(loads, options);
   if (!grouping.padded) return steps::deal_randomly(grouping.packs.size(), options);
   steps::StepTable table;
@@ -34,6 +37,7 @@ Result<std::vector<std::string>> methods_to_compare(const std::vector<std::strin
   std::vector<std::string> methods = {"random", "sorted", "device-group", "isf", kOurMethod};
   for (const std::string& name : asked.empty() ? pack::method_names() : asked) {
     if (std::ranges::find(methods, name) != methods.end()) continue;
+    if (asked.empty() && name == pack::to_string(pack::Method::kAuto)) continue;
     OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name));
     methods.insert(methods.end() - 1, std::string(pack::to_string(method)));
   }
@@ -42,14 +46,30 @@ Result<std::vector<std::string>> methods_to_compare(const std::vector<std::strin
 
 Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTask& task,
                                      const Progress& progress) {
-  OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "isf" : name));
+  OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "auto" : name));
+  pack::GroupingRequest request = task.request;
+  request.automatic.predicted_time = step_time_of_packs(task.steps, task.forward);
   DealtGrouping dealt;
-  dealt.grouping = pack::group_samples(method, task.samples, task.accepted, task.request, progress);
+  dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
-  steps::StepOptions options = task.steps;
-  options.forward = task.forward;
-  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, options));
+  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task));
   return dealt;
+}
+
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task) {
+  ComparisonTask on_dp = task;
+  on_dp.request.micro_batches.dp = dp;
+  on_dp.steps.dp = dp;
+  if (dealt.grouping.padded) {
+    OMNIBAL_ASSIGN(const DealtGrouping again, deal_by_method(name, on_dp, {}));
+    if (again.table.pack_ids.empty()) return std::optional<metrics::DistRatios>();
+    return std::optional(metrics::dist_ratios(again.table.grid(), again.loads, task.forward));
+  }
+  if (dealt.grouping.packs.size() < dp) return std::optional<metrics::DistRatios>();
+  OMNIBAL_ASSIGN(const steps::StepTable table, deal(name, dealt.grouping, dealt.loads, on_dp));
+  return std::optional(metrics::dist_ratios(table.grid(), dealt.loads, task.forward));
 }
 
 MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {

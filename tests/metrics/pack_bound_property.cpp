@@ -17,10 +17,12 @@ struct Instance {
 
 Instance random_instance(PhiloxRng& rng) {
   Instance instance;
-  instance.caps.vision_units = 1 + rng.below(9);
-  instance.caps.tokens = 1 + rng.below(30);
+  // Caps that the table of sizes holds as they are, and caps that it rounds.
+  const std::uint32_t scale = rng.below(4) == 0 ? 1 << 19 : 1;
+  instance.caps.vision_units = 1 + rng.below(9 * scale);
+  instance.caps.tokens = 1 + rng.below(30 * scale);
   instance.caps.samples = rng.below(4);
-  const std::uint32_t n = 1 + rng.below(7);
+  const std::uint32_t n = 1 + rng.below(9);
   for (std::uint32_t i = 0; i < n; ++i) {
     instance.vision.push_back(
         rng.below(static_cast<std::uint32_t>(instance.caps.vision_units + 1)));
@@ -72,10 +74,24 @@ class BruteForce {
   std::vector<Open> open_;
 };
 
+std::int64_t total_over_cap(const std::vector<std::uint32_t>& lengths, std::int64_t cap) {
+  return (std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) + cap - 1) / cap;
+}
+
+/// What the bound says of one resource when the other cannot bind.
+std::int64_t alone(const std::vector<std::uint32_t>& lengths, std::int64_t cap) {
+  const std::vector<std::uint32_t> nothing(lengths.size());
+  std::vector<std::uint32_t> members(lengths.size());
+  std::iota(members.begin(), members.end(), 0U);
+  return pack_lower_bound({nothing, lengths}, members, {.vision_units = 1, .tokens = cap});
+}
+
 TEST(PackBoundProperty, NeverAboveTheLeastNumberOfPacks) {
   PhiloxRng rng(11, RngStream::kTest);
   int tight = 0;
-  for (int trial = 0; trial < 3000; ++trial) {
+  int above_each_resource = 0;
+  constexpr int kTrials = 4000;
+  for (int trial = 0; trial < kTrials; ++trial) {
     const Instance instance = random_instance(rng);
     std::vector<std::uint32_t> members(instance.tokens.size());
     std::iota(members.begin(), members.end(), 0U);
@@ -83,14 +99,17 @@ TEST(PackBoundProperty, NeverAboveTheLeastNumberOfPacks) {
         pack_lower_bound({instance.vision, instance.tokens}, members, instance.caps);
     const auto least = static_cast<std::int64_t>(BruteForce(instance).solve());
     ASSERT_LE(bound, least) << "trial " << trial;
-    const auto total = [](const std::vector<std::uint32_t>& lengths, std::int64_t cap) {
-      return (std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}) + cap - 1) / cap;
-    };
-    ASSERT_GE(bound, total(instance.tokens, instance.caps.tokens));
-    ASSERT_GE(bound, total(instance.vision, instance.caps.vision_units));
+    ASSERT_GE(bound, total_over_cap(instance.tokens, instance.caps.tokens));
+    ASSERT_GE(bound, total_over_cap(instance.vision, instance.caps.vision_units));
     tight += bound == least ? 1 : 0;
+    if (instance.caps.samples > 0) continue;
+    const std::int64_t best_alone = std::max(alone(instance.vision, instance.caps.vision_units),
+                                             alone(instance.tokens, instance.caps.tokens));
+    ASSERT_GE(bound, best_alone);
+    above_each_resource += bound > best_alone ? 1 : 0;
   }
-  EXPECT_GT(tight, 1500);
+  EXPECT_GT(tight, kTrials * 8 / 10);
+  EXPECT_GT(above_each_resource, kTrials / 50);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 namespace omnibal::metrics {
@@ -40,6 +41,51 @@ TEST(PackBound, VisionUnitsBindWhereTokensDoNot) {
 }
 
 TEST(PackBound, ACapOnSamplesBindsToo) { EXPECT_EQ(bound_of_tokens({0, 0, 0, 0, 0}, 10, 2), 3); }
+
+std::int64_t bound_of(const std::vector<std::array<std::uint32_t, 3>>& vision_tokens_times,
+                      const PackCaps& caps) {
+  std::vector<std::uint32_t> vision;
+  std::vector<std::uint32_t> tokens;
+  for (const auto& [units, length, times] : vision_tokens_times) {
+    vision.insert(vision.end(), times, units);
+    tokens.insert(tokens.end(), times, length);
+  }
+  std::vector<std::uint32_t> members(tokens.size());
+  std::iota(members.begin(), members.end(), 0U);
+  return pack_lower_bound({vision, tokens}, members, caps);
+}
+
+TEST(PackBound, SamplesThatFillOneResourceEachArePairedAtBest) {
+  const PackCaps caps{.vision_units = 9, .tokens = 4096};
+  // Of each resource ten packs' worth, but no pair fits: 1 + 9 units.
+  EXPECT_EQ(bound_of({{9, 96, 10}, {1, 4000, 10}}, caps), 20);
+  EXPECT_EQ(bound_of({{9, 96, 10}, {0, 4000, 10}}, caps), 10);
+  // Each long sample fits beside one wide one only, which the next one needs too.
+  EXPECT_EQ(bound_of({{7, 96, 1}, {9, 96, 1}, {2, 4000, 1}, {1, 4000, 1}}, caps), 3);
+}
+
+TEST(PackBound, TheLargestMatchingCountsNotTheFirstOne) {
+  // 5 units with 2000 tokens left take either long sample, 6 units with 1000 left only the shorter.
+  const PackCaps caps{.vision_units = 9, .tokens = 4000};
+  EXPECT_EQ(bound_of({{5, 1000, 1}, {6, 1500, 1}, {3, 2900, 1}, {3, 2400, 1}}, caps), 2);
+}
+
+TEST(PackBound, CountsWhatNoPackCanUse) {
+  // Two of 5 units leave 2 of 12 unused. Total / cap is 184, each resource alone says no more.
+  EXPECT_EQ(bound_of({{5, 1300, 300}, {4, 1000, 100}, {3, 800, 100}},
+                     {.vision_units = 12, .tokens = 4096}),
+            200);
+}
+
+TEST(PackBound, HoldsWhereCapsAreTooLargeForATable) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 24;
+  const auto half = static_cast<std::uint32_t>(kLarge / 2);
+  const PackCaps caps{.vision_units = kLarge, .tokens = kLarge};
+  EXPECT_EQ(bound_of({{half, half, 10}}, caps), 5);
+  // Just above half counts as half in the table, but not for the bound of one resource.
+  EXPECT_EQ(bound_of({{half + 1, half, 10}}, caps), 10);
+  EXPECT_EQ(bound_of({{0, 1, 1}}, caps), 1);
+}
 
 TEST(PackBound, CountsMembersOnly) {
   const std::vector<std::uint32_t> vision = {0, 0, 0};

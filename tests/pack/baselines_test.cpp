@@ -127,7 +127,8 @@ TEST(Baselines, DependOnTheSeed) {
 
 TEST(Method, NamesAreReadBack) {
   EXPECT_THAT(method_names(),
-              ElementsAre("isf", "random", "sorted", "length-grouped", "device-group"));
+              ElementsAre("isf", "best-fit", "first-fit", "patterns", "auto", "random", "sorted",
+                          "length-grouped", "device-group"));
   for (const std::string& name : method_names()) {
     const auto method = parse_method(name);
     ASSERT_TRUE(method.ok());
@@ -136,7 +137,7 @@ TEST(Method, NamesAreReadBack) {
   const auto unknown = parse_method("magic");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(unknown.error().hint, HasSubstr("isf, random, sorted"));
+  EXPECT_THAT(unknown.error().hint, HasSubstr("isf, best-fit, first-fit"));
 }
 
 TEST(Method, OnlyBaselinesPad) {
@@ -151,6 +152,8 @@ TEST(Method, OnlyBaselinesPad) {
   EXPECT_DOUBLE_EQ(packed.pad_ratio(samples.columns(), 256), 112.0 / 512.0);
   const Grouping padded = group_samples(Method::kRandom, samples.columns(), ids(2),
                                         {.micro_batches = {.size = 2, .dp = 1}});
+  EXPECT_FALSE(respects_caps(Method::kRandom));
+  EXPECT_TRUE(respects_caps(Method::kAuto));
   EXPECT_EQ(padded.loads(samples.columns())[0].tokens, 600);
   EXPECT_DOUBLE_EQ(padded.pad_ratio(samples.columns(), 1), 200.0 / 600.0);
 }

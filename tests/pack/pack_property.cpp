@@ -3,9 +3,11 @@
 // What holds for every method, on random samples, limits and seeds.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
-#include "omnibal/pack/isf.h"
 #include "omnibal/pack/method.h"
 #include "pack/placement.h"
 
@@ -23,28 +25,78 @@ PackLimits random_limits(PhiloxRng& rng) {
   return limits;
 }
 
+constexpr std::array kPackers = {Method::kIsf, Method::kBestFit, Method::kFirstFit,
+                                 Method::kPatterns, Method::kAuto};
+
+void expect_valid(const Packs& packs, const TestSamples& samples,
+                  std::span<const std::uint32_t> accepted, const PackLimits& limits) {
+  ASSERT_EQ(placement_fault(packs.view(), accepted), "");
+  const auto loads = metrics::packed_loads(packs.view(), samples.columns());
+  ASSERT_EQ(metrics::count_over_cap(loads, limits.caps()), 0);
+  for (std::int64_t p = 0; p < packs.size() && limits.max_samples > 0; ++p) {
+    ASSERT_LE(packs.view()[p].size(), static_cast<std::size_t>(limits.max_samples));
+  }
+  ASSERT_GE(packs.size(),
+            metrics::pack_lower_bound(samples.columns(), packs.samples, limits.caps()));
+}
+
+/// All packers on one input; auto has no more packs than ISF and best fit.
+void check_packers(const TestSamples& samples, const PackLimits& limits, bool allow_empty,
+                   std::uint64_t seed) {
+  const auto admission = admit(samples.columns(), limits, {.allow_empty = allow_empty});
+  if (!admission.ok()) {
+    ASSERT_EQ(admission.error().code, ErrorCode::kNothingUsable);
+    return;
+  }
+  ASSERT_EQ(admission->accepted.size() + admission->rejected.size(), samples.tokens.size());
+  std::map<Method, std::int64_t> packs_of;
+  for (const Method method : kPackers) {
+    SCOPED_TRACE(to_string(method));
+    const Packs packs = group_samples(method, samples.columns(), admission->accepted,
+                                      {.limits = limits, .seed = seed, .automatic = {.threads = 1}})
+                            .packs;
+    expect_valid(packs, samples, admission->accepted, limits);
+    packs_of[method] = packs.size();
+  }
+  ASSERT_LE(packs_of[Method::kAuto], packs_of[Method::kIsf]);
+  ASSERT_LE(packs_of[Method::kAuto], packs_of[Method::kBestFit]);
+}
+
 TEST(PackProperty, PlacedAndRejectedAreAllSamples) {
   PhiloxRng rng(21, RngStream::kTest);
-  for (int trial = 0; trial < 2000; ++trial) {
+  for (int trial = 0; trial < 400; ++trial) {
+    SCOPED_TRACE(trial);
     const TestSamples samples =
         random_samples(rng, 1 + rng.below(60), 1 + rng.below(24), 1 + rng.below(6000));
     const PackLimits limits = random_limits(rng);
-    const bool allow_empty = limits.max_samples > 0 && rng.below(2) == 0;
-    const auto admission = admit(samples.columns(), limits, {.allow_empty = allow_empty});
-    if (!admission.ok()) {
-      ASSERT_EQ(admission.error().code, ErrorCode::kNothingUsable) << "trial " << trial;
-      continue;
-    }
-    ASSERT_EQ(admission->accepted.size() + admission->rejected.size(), samples.tokens.size());
-    const Packs packs = pack_isf(samples.columns(), admission->accepted, limits, rng.next_u64());
-    ASSERT_EQ(placement_fault(packs.view(), admission->accepted), "") << "trial " << trial;
-    const auto loads = metrics::packed_loads(packs.view(), samples.columns());
-    ASSERT_EQ(metrics::count_over_cap(loads, limits.caps()), 0) << "trial " << trial;
-    for (std::int64_t p = 0; p < packs.size() && limits.max_samples > 0; ++p) {
-      ASSERT_LE(packs.view()[p].size(), static_cast<std::size_t>(limits.max_samples));
-    }
-    ASSERT_GE(packs.size(),
-              metrics::pack_lower_bound(samples.columns(), packs.samples, limits.caps()));
+    check_packers(samples, limits, limits.max_samples > 0 && rng.below(2) == 0, rng.next_u64());
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PackProperty, HoldsForManySamplesOfFewLengthsAndOfMany) {
+  PhiloxRng rng(23, RngStream::kTest);
+  for (int trial = 0; trial < 12; ++trial) {
+    SCOPED_TRACE(trial);
+    const std::uint32_t max_tokens = trial % 2 == 0 ? 20 : 4000;
+    const TestSamples samples = random_samples(rng, 3000, 1 + rng.below(30), max_tokens);
+    const PackLimits limits = random_limits(rng);
+    check_packers(samples, limits, false, rng.next_u64());
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PackProperty, HoldsAtTheLargestCaps) {
+  PhiloxRng rng(24, RngStream::kTest);
+  const auto largest = static_cast<std::uint32_t>(kLargestCap);
+  for (int trial = 0; trial < 6; ++trial) {
+    SCOPED_TRACE(trial);
+    const TestSamples samples =
+        random_samples(rng, 2000, trial % 2 == 0 ? largest : 3, largest >> rng.below(6));
+    PackLimits limits = PackLimits::with_paper_floors(kLargestCap, kLargestCap);
+    limits.rounds = 5;
+    check_packers(samples, limits, false, rng.next_u64());
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include "omnibal/codec/json.h"
 #include "omnibal/metrics/balance.h"
-#include "omnibal/pack/isf.h"
+#include "omnibal/pack/method.h"
 #include "omnibal/steps/step_table.h"
 #include "pack/placement.h"
 
@@ -28,8 +28,9 @@ TestSamples samples_of(const Json& test) {
 }
 
 PackLimits limits_of(const Json& test) {
-  PackLimits limits = PackLimits::with_paper_floors(9, 4096);
   const Json given = test.value("limits", Json::object());
+  PackLimits limits =
+      PackLimits::with_paper_floors(9, given.value("token_cap", std::int64_t{4096}));
   limits.rounds = given.value("rounds", limits.rounds);
   limits.max_samples = given.value("max_samples", limits.max_samples);
   return limits;
@@ -78,12 +79,16 @@ Result<Json> steps_outcome(const Json& test, const Packs& packs,
               {"dist_attention", dist.attention}};
 }
 
-Result<Json> outcome(const Json& test, const TestSamples& samples, std::uint64_t seed) {
+Result<Json> outcome(const Json& test, const std::string& method, const TestSamples& samples,
+                     std::uint64_t seed) {
   const PackLimits limits = limits_of(test);
   OMNIBAL_ASSIGN(
       const Admission admission,
       admit(samples.columns(), limits, {.allow_empty = test.value("allow_empty", false)}));
-  const Packs packs = pack_isf(samples.columns(), admission.accepted, limits, seed);
+  OMNIBAL_ASSIGN(const Method packer, parse_method(method));
+  const Packs packs = group_samples(packer, samples.columns(), admission.accepted,
+                                    {.limits = limits, .seed = seed})
+                          .packs;
   EXPECT_EQ(placement_fault(packs.view(), admission.accepted), "");
   EXPECT_EQ(admission.accepted.size() + admission.rejected.size(), samples.tokens.size());
   const auto loads = metrics::packed_loads(packs.view(), samples.columns());
@@ -113,9 +118,12 @@ TEST(PackingCases, EndAsExpectedForEverySeed) {
   ASSERT_TRUE(cases.ok()) << cases.error().message;
   for (const Json& test : *cases) {
     const TestSamples samples = samples_of(test);
-    for (std::uint64_t seed = 0; seed < test.value("seeds", 1U); ++seed) {
-      SCOPED_TRACE(fmt::format("{}, seed {}", test["id"].get<std::string>(), seed));
-      check(test["expect"], outcome(test, samples, seed));
+    const auto methods = test.value("methods", std::vector<std::string>{"isf"});
+    for (const std::string& method : methods) {
+      for (std::uint64_t seed = 0; seed < test.value("seeds", 1U); ++seed) {
+        SCOPED_TRACE(fmt::format("{}, {}, seed {}", test["id"].get<std::string>(), method, seed));
+        check(test["expect"], outcome(test, method, samples, seed));
+      }
     }
   }
 }

@@ -17,24 +17,39 @@
 
 #include "omnibal/base/progress.h"
 #include "omnibal/metrics/loads.h"
+#include "omnibal/pack/auto.h"
 #include "omnibal/pack/baselines.h"
 #include "omnibal/pack/packs.h"
 
 namespace omnibal::pack {
 
-enum class Method { kIsf, kRandom, kSorted, kLengthGrouped, kDeviceGroup };
+enum class Method {
+  kIsf,
+  kBestFit,
+  kFirstFit,
+  kPatterns,
+  kAuto,
+  kRandom,
+  kSorted,
+  kLengthGrouped,
+  kDeviceGroup
+};
 
-/// "isf", "random", "sorted", "length-grouped", "device-group".
+/// "isf", "best-fit", "first-fit", "patterns", "auto"; "random", "sorted", "length-grouped",
+/// "device-group".
 std::string_view to_string(Method method);
 std::vector<std::string> method_names();
 /// Error: kInvalidArgument, naming the methods there are.
 Result<Method> parse_method(std::string_view name);
+/// The packers, which know caps; the others pad micro-batches of a fixed number of samples.
+bool respects_caps(Method method);
 
 /// What a method is asked for; each uses the part that concerns it.
 struct GroupingRequest {
-  PackLimits limits = {};                // isf
+  PackLimits limits = {};                // the packers
   MicroBatchOptions micro_batches = {};  // the padded baselines
   std::uint64_t seed = 0;                // all
+  AutoOptions automatic = {};            // auto
 };
 
 /// What came out, whichever method it was.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,17 +26,18 @@ namespace omnibal::plan {
 /// What every method is measured on.
 struct ComparisonTask {
   metrics::SampleColumns samples;
+  std::vector<std::uint32_t> cut_tokens;  // what `samples` points at where samples were cut
   std::vector<std::uint32_t> accepted;
   pack::GroupingRequest request;
   steps::StepOptions steps;
   cost::LinearCost forward;  // predicts the time of a load
 };
 
-/// ISF packs in steps of groups alike; every other name is a packing method.
+/// Packs of method auto in steps of groups alike; every other name is a packing method.
 inline constexpr const char* kOurMethod = "omnibal";
 
-/// random, sorted, device-group, isf and omnibal, with what `asked` adds before ours; all there are
-/// if it adds nothing. Error: kInvalidArgument.
+/// random, sorted, device-group, isf and omnibal, with what `asked` adds before ours; if it adds
+/// nothing, all there are but auto, whose packs are ours. Error: kInvalidArgument.
 Result<std::vector<std::string>> methods_to_compare(const std::vector<std::string>& asked);
 
 /// Micro-batches of one method and which rank runs them when: as a baseline deals, packs in random
@@ -47,6 +49,13 @@ struct DealtGrouping {
 };
 Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTask& task,
                                      const Progress& progress);
+
+/// The same on `dp` ranks: packs are dealt anew as they are, the padded baselines, which know dp,
+/// form their micro-batches again. Nothing if there is no row of dp of them. Errors: those of
+/// form_steps.
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task);
 
 struct MethodFigures {
   std::int64_t packs = 0;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/pack/auto.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "omnibal/base/parallel.h"
+#include "omnibal/pack/isf.h"
+#include "pack/best_fit_counts.h"
+#include "pack/counted_packs.h"
+#include "pack/pattern_counts.h"
+#include "pack/repair.h"
+
+namespace omnibal::pack {
+namespace {
+
+/// Inputs above this get fewer candidates, judged one at a time: time and memory.
+constexpr std::size_t kLargeInput = std::size_t{1} << 22;
+/// Inputs up to this get more: chance decides more where packs are few.
+constexpr std::size_t kSmallInput = std::size_t{1} << 16;
+
+enum class Start { kIsf, kBestFit, kPatterns };
+
+struct Recipe {
+  Start start;
+  std::uint64_t more_seed = 0;  // ISF
+  PatternOptions patterns = {};
+  bool repaired = false;
+};
+
+/// What is tried for an input of this size, and nothing but its size decides.
+std::vector<Recipe> recipes_for(std::size_t num_samples) {
+  const PatternOptions coarse{.levels = 24, .margin = 1.0 / 256};
+  const PatternOptions medium{.levels = 64, .margin = 1.0 / 512};
+  const PatternOptions fine{.levels = 96, .margin = 1.0 / 256};
+  // The first two set the limit on packs.
+  std::vector<Recipe> recipes = {{.start = Start::kIsf},
+                                 {.start = Start::kBestFit},
+                                 {.start = Start::kPatterns, .patterns = medium, .repaired = true}};
+  if (num_samples > kLargeInput) return recipes;
+  recipes.push_back({.start = Start::kBestFit, .patterns = medium, .repaired = true});
+  recipes.push_back({.start = Start::kPatterns, .patterns = fine, .repaired = true});
+  if (num_samples > kSmallInput) return recipes;
+  recipes.push_back({.start = Start::kPatterns, .patterns = coarse, .repaired = true});
+  for (std::uint64_t more = 1; more <= 3; ++more) {
+    recipes.push_back({.start = Start::kIsf, .more_seed = more});
+  }
+  return recipes;
+}
+
+/// Packs as samples (ISF) or as counts (all others).
+struct Candidate {
+  Packs packs;
+  CountedPacks counted;
+  std::int64_t size = 0;
+  double time = std::numeric_limits<double>::max();
+};
+
+class Portfolio {
+ public:
+  Portfolio(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
+            const PackLimits& limits, std::uint64_t seed, const AutoOptions& options)
+      : samples_(samples),
+        accepted_(accepted),
+        limits_(limits),
+        seed_(seed),
+        options_(options),
+        recipes_(recipes_for(accepted.size())),
+        classes_(classify(samples, accepted, seed)),
+        candidates_(recipes_.size()) {}
+
+  void make(const Progress& progress) {
+    report(progress, "packing", 0, 1);
+    for_each_candidate(options_.threads,
+                       [this](std::size_t i) { candidates_[i] = make_one(recipes_[i]); });
+    const std::int64_t most = std::min(candidates_[0].size, candidates_[1].size);
+    for (Candidate& candidate : candidates_) {
+      if (candidate.size > most) candidate = {};
+    }
+  }
+
+  void judge(const Progress& progress) {
+    report(progress, "comparing packs", 0, 1);
+    // Loads and steps of one set of packs take as much memory as the packs themselves.
+    const int threads = accepted_.size() > kLargeInput ? 1 : options_.threads;
+    for_each_candidate(threads, [this](std::size_t i) {
+      Candidate& candidate = candidates_[i];
+      if (candidate.size == 0) return;
+      candidate.time = options_.predicted_time ? options_.predicted_time(loads(i)) : 0;
+    });
+  }
+
+  Packs take_best() {
+    constexpr double kEqualTimes = 1 + 1.0 / 2000;
+    double least = std::numeric_limits<double>::max();
+    for (const Candidate& c : candidates_) least = std::min(least, c.time);
+    std::size_t best = candidates_.size();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (c.size == 0 || c.time > least * kEqualTimes) continue;
+      if (best == candidates_.size() || c.size < candidates_[best].size ||
+          (c.size == candidates_[best].size && c.time < candidates_[best].time)) {
+        best = i;
+      }
+    }
+    if (recipes_[best].start == Start::kIsf) return std::move(candidates_[best].packs);
+    return expand(candidates_[best].counted, classes_, seed_);
+  }
+
+ private:
+  template <class Body>
+  void for_each_candidate(int threads, Body body) {
+    parallel_for(static_cast<std::int64_t>(recipes_.size()), 1, threads,
+                 [&body](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) body(static_cast<std::size_t>(i));
+                 });
+  }
+
+  Candidate make_one(const Recipe& recipe) const {
+    Candidate candidate;
+    if (recipe.start == Start::kIsf) {
+      candidate.packs = pack_isf(samples_, accepted_, limits_, seed_ + recipe.more_seed);
+      candidate.size = candidate.packs.size();
+      return candidate;
+    }
+    const metrics::PackCaps caps = limits_.caps();
+    if (recipe.start == Start::kBestFit) {
+      candidate.counted = best_fit_of_orders(classes_, caps);
+    } else {
+      place_patterns(classes_, all_counts(classes_), caps, recipe.patterns, candidate.counted);
+    }
+    if (recipe.repaired) repair(classes_, caps, recipe.patterns, candidate.counted);
+    candidate.size = candidate.counted.size();
+    return candidate;
+  }
+
+  std::vector<metrics::PackLoad> loads(std::size_t i) const {
+    return recipes_[i].start == Start::kIsf
+               ? metrics::packed_loads(candidates_[i].packs.view(), samples_)
+               : expanded_loads(candidates_[i].counted, classes_, seed_);
+  }
+
+  metrics::SampleColumns samples_;
+  std::span<const std::uint32_t> accepted_;
+  const PackLimits& limits_;
+  std::uint64_t seed_;
+  const AutoOptions& options_;
+  std::vector<Recipe> recipes_;
+  SampleClasses classes_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
+                const PackLimits& limits, std::uint64_t seed, const AutoOptions& options,
+                const Progress& progress) {
+  if (accepted.empty()) return {};
+  Portfolio portfolio(samples, accepted, limits, seed, options);
+  portfolio.make(progress);
+  portfolio.judge(progress);
+  return portfolio.take_best();
+}
+
+}  // namespace omnibal::pack

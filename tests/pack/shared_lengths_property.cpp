@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// auto on the two real length files: as few packs as provably needed where the vision cap binds.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+#include <tuple>
+
+#include "omnibal/corpus/corpus.h"
+#include "omnibal/metrics/pack_bound.h"
+#include "omnibal/pack/auto.h"
+#include "pack/placement.h"
+
+namespace omnibal::pack {
+namespace {
+
+TEST(SharedLengths, AutoReachesTheBoundOrComesWithinHalfAPercent) {
+  const std::string directory = std::string(OMNIBAL_SHARED_DATA) + "/lengths/";
+  if (!std::filesystem::is_directory(directory)) GTEST_SKIP() << directory << " is not there";
+  const auto loaded =
+      corpus::read_corpus({{directory + "ai2d_train_12k_wh_token_lengths.json", ""},
+                           {directory + "chartqa_train_18k_wh_token_lengths.json", ""}},
+                          {}, {});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const metrics::SampleColumns samples{loaded->corpus.vision, loaded->corpus.tokens};
+  std::vector<std::uint32_t> accepted(samples.tokens.size());
+  std::iota(accepted.begin(), accepted.end(), 0U);
+  for (const auto& [vision_cap, bound, gap] :
+       {std::tuple{9, 18935, 0.0}, {12, 10824, 0.0}, {15, 7932, 0.005}}) {
+    const PackLimits limits = PackLimits::with_paper_floors(vision_cap, 4096);
+    EXPECT_EQ(metrics::pack_lower_bound(samples, accepted, limits.caps()), bound);
+    const Packs packs = pack_auto(samples, accepted, limits, 0, {});
+    EXPECT_EQ(placement_fault(packs.view(), accepted), "");
+    EXPECT_LE(static_cast<double>(packs.size()), bound * (1 + gap)) << vision_cap;
+  }
+}
+
+}  // namespace
+}  // namespace omnibal::pack
