@@ -31,14 +31,13 @@ struct StreamFlags {
   plan::StreamFiles files;
 };
 
-Result<plan::StreamOptions> options_of(const StreamFlags& flags, bool as_json,
-                                       const Context& context) {
+Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& context) {
   if (!flags.packing.vision_cap || !flags.packing.token_cap) {
     return Error(ErrorCode::kInvalidArgument, "a stream needs both caps: its samples are not known")
         .at_key(flags.packing.vision_cap ? "--token-cap" : "--vision-cap")
         .with_hint("`omnibal pack` on a part of the samples chooses caps");
   }
-  if (as_json && flags.files.out == "-") {
+  if (context.json && flags.files.out == "-") {
     return Error(ErrorCode::kInvalidArgument, "with --json standard output carries one object alone")
         .at_key("--out")
         .with_hint("write the steps to a file: --out FILE");
@@ -56,6 +55,7 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, bool as_json,
   OMNIBAL_ASSIGN(options.steps, step_options(flags.steps, context.seed));
   options.steps.dp = flags.dp;
   options.steps.micro_batches = flags.micro_batches;
+  OMNIBAL_ASSIGN(options.steps.forward, plan::forward_of(plan::kReferenceModel));
   return options;
 }
 
@@ -86,10 +86,8 @@ Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Co
 
 Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an answer, not the end of us
-  OMNIBAL_ASSIGN(const plan::StreamOptions options, options_of(flags, context.json, context));
-  OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
-  OMNIBAL_ASSIGN(plan::StreamSession session,
-                 plan::StreamSession::open(options, forward, flags.files));
+  OMNIBAL_ASSIGN(const plan::StreamOptions options, options_of(flags, context));
+  OMNIBAL_ASSIGN(plan::StreamSession session, plan::StreamSession::open(options, flags.files));
   const Status status = take_all(flags, session, context);
   if (!status.ok() && !session.reader_gone()) return status.error();
   if (!status.ok()) {

@@ -15,7 +15,8 @@ Result<std::vector<Finding>> take_corpus(Loading& loading, const ReadOptions& op
   OMNIBAL_RETURN_IF_ERROR(mix_sources(loading, options.mixture));
   const Corpus& corpus = loading.corpus;
   for (std::size_t i = 0; i < corpus.tokens.size(); ++i) {
-    OMNIBAL_RETURN_IF_ERROR(take({corpus.sources[corpus.source[i]].name, corpus.row[i],
+    OMNIBAL_RETURN_IF_ERROR(take({static_cast<std::int64_t>(i),
+                                  corpus.sources[corpus.source[i]].name, corpus.row[i],
                                   corpus.vision[i], corpus.tokens[i]}));
   }
   return loading.lint.worst_first();
@@ -35,7 +36,7 @@ Result<std::vector<Finding>> take_rows(const Input& input, const ReadOptions& op
     const bool add_dummy = options.add_dummy && lengths.vision == 0;
     for (std::uint32_t k = draw.times(to_row_weight(lengths.weight)); k > 0; --k) {
       OMNIBAL_RETURN_IF_ERROR(
-          take({name, row->row, add_dummy ? 1 : lengths.vision, lengths.tokens}));
+          take({row->row, name, row->row, add_dummy ? 1 : lengths.vision, lengths.tokens}));
     }
     OMNIBAL_ASSIGN(row, reader.next());
   }

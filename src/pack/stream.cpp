@@ -24,9 +24,9 @@ struct WindowColumns {
   std::vector<std::uint32_t> vision, tokens, all;
 
   explicit WindowColumns(std::span<const WaitingSample> waiting) : all(waiting.size()) {
-    for (const WaitingSample& sample : waiting) {
-      vision.push_back(sample.vision);
-      tokens.push_back(sample.tokens);
+    for (const WaitingSample& w : waiting) {
+      vision.push_back(w.sample.vision);
+      tokens.push_back(w.sample.tokens);
     }
     std::iota(all.begin(), all.end(), 0U);
   }
@@ -105,23 +105,22 @@ Result<StreamPacker> StreamPacker::create(const StreamPackOptions& options, Stre
   return StreamPacker(options, std::move(state));
 }
 
-Result<std::optional<StreamRejection>> StreamPacker::push(std::uint32_t vision,
-                                                          std::uint32_t tokens,
-                                                          std::vector<StreamedPack>& packs) {
+Result<std::optional<StreamRejection>> StreamPacker::push(const StreamSample& sample,
+ std::vector<StreamedPack>& packs) {
   const auto reason =
-      reason_against(0, vision, tokens, options_.limits.caps(), options_.admission.allow_empty);
+      reason_against(0, sample.vision, sample.tokens, options_.limits.caps(), options_.admission.allow_empty);
   if (reason && is_fatal(*reason, options_.admission)) {
-    return over_long_error(*reason, state_.samples);
+    return over_long_error(*reason, sample.id);
   }
-  const std::int64_t position = state_.samples++;
+  ++state_.samples;
   if (reason) {
-    return std::optional(StreamRejection{position, reason->reason, reason->value, reason->limit});
+    return std::optional(StreamRejection{sample.id, reason->reason, reason->value, reason->limit});
   }
   // Not before a sample more is there: a stream of just a window is packed whole.
   if (static_cast<std::int64_t>(state_.waiting.size()) == options_.window_samples) {
     pack_window(false, packs);
   }
-  state_.waiting.push_back({position, vision, tokens, 0});
+  state_.waiting.push_back({sample, 0});
   return std::optional<StreamRejection>();
 }
 
@@ -148,7 +147,7 @@ void StreamPacker::pack_window(bool all_leave, std::vector<StreamedPack>& packs)
     StreamedPack& pack = packs.emplace_back();
     pack.load = loads[p];
     for (const std::uint32_t i : groups[static_cast<std::int64_t>(p)]) {
-      pack.samples.push_back(waiting[i].position);
+      pack.samples.push_back(waiting[i].sample.id);
       gone[i] = true;
     }
   }

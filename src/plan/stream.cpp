@@ -30,36 +30,38 @@ void add(metrics::DistRatios& sum, const metrics::DistRatios& mean, double times
 
 }  // namespace
 
-std::uint64_t fold(std::uint64_t fingerprint, std::uint32_t vision, std::uint32_t tokens) {
+std::uint64_t fold(std::uint64_t fingerprint, const pack::StreamSample& sample) {
   constexpr std::uint64_t kOddMultiplier = 0x9e3779b97f4a7c15;
   constexpr int kHalf = 32;
-  fingerprint ^= (std::uint64_t{vision} << kHalf) | tokens;
-  fingerprint *= kOddMultiplier;
-  return fingerprint ^ (fingerprint >> kHalf);
+  const auto id = static_cast<std::uint64_t>(sample.id);
+  for (const std::uint64_t word :
+       {id, (std::uint64_t{sample.vision} << kHalf) | std::uint64_t{sample.tokens}}) {
+    fingerprint = (fingerprint ^ word) * kOddMultiplier;
+    fingerprint ^= fingerprint >> kHalf;
+  }
+  return fingerprint;
 }
 
-StreamPlanner::StreamPlanner(const StreamOptions& options, const cost::LinearCost& forward,
-                             pack::StreamPacker packer, steps::StreamSteps steps, StreamState state)
+StreamPlanner::StreamPlanner(const StreamOptions& options, pack::StreamPacker packer,
+                             steps::StreamSteps steps, StreamState state)
     : options_(options),
-      forward_(forward),
       packer_(std::move(packer)),
       steps_(std::move(steps)),
       state_(std::move(state)) {}
 
-Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options,
-                                            const cost::LinearCost& forward, StreamState state) {
+Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options, StreamState state) {
   OMNIBAL_ASSIGN(pack::StreamPacker packer,
                  pack::StreamPacker::create(options.packing, std::exchange(state.packing, {})));
   OMNIBAL_ASSIGN(steps::StreamSteps steps,
                  steps::StreamSteps::create(options.steps, std::exchange(state.steps, {})));
-  return StreamPlanner(options, forward, std::move(packer), std::move(steps), std::move(state));
+  return StreamPlanner(options, std::move(packer), std::move(steps), std::move(state));
 }
 
-Result<std::optional<pack::StreamRejection>> StreamPlanner::push(std::uint32_t vision,
-                                                                 std::uint32_t tokens) {
+Result<std::optional<pack::StreamRejection>> StreamPlanner::push(
+    const pack::StreamSample& sample) {
   std::vector<pack::StreamedPack> packs;
-  OMNIBAL_ASSIGN(const auto rejection, packer_.push(vision, tokens, packs));
-  state_.fingerprint = fold(state_.fingerprint, vision, tokens);
+  OMNIBAL_ASSIGN(const auto rejection, packer_.push(sample, packs));
+  state_.fingerprint = fold(state_.fingerprint, sample);
   state_.totals.rejected += rejection ? 1 : 0;
   if (!packs.empty()) hold(std::move(packs));
   state_.totals.peak_samples =
@@ -84,7 +86,7 @@ Status StreamPlanner::finish() {
 void StreamPlanner::hold(std::vector<pack::StreamedPack> packs) {
   const metrics::PackCaps caps = options_.packing.limits.caps();
   const std::int64_t multiple = options_.packing.limits.token_multiple;
-  std::vector<steps::WaitingPack> order;
+  std::vector<steps::ArrivedPack> order;
   for (pack::StreamedPack& pack : packs) {
     const metrics::PackLoad& load = pack.load;
     order.push_back({.id = state_.totals.packs++, .load = load});
@@ -100,13 +102,13 @@ void StreamPlanner::hold(std::vector<pack::StreamedPack> packs) {
   PhiloxRng rng(options_.steps.seed, RngStream::kStreamOrder,
                 static_cast<std::uint32_t>(packer_.state().windows));
   shuffle(std::span(order), rng);
-  for (const steps::WaitingPack& pack : order) steps_.push(pack);
+  for (const steps::ArrivedPack& pack : order) steps_.push(pack);
 }
 
 StreamStep StreamPlanner::take() {
-  const std::vector<steps::WaitingPack> before = steps_.state().last_step;
+  const std::vector<steps::ArrivedPack> before = steps_.last_step();
   StreamStep step;
-  step.step = steps_.state().steps;
+  step.step = steps_.num_steps();
   for (const std::int64_t id : steps_.take()) {
     if (id == steps::kZeroWeightPack) {
       step.packs.emplace_back();
@@ -120,7 +122,7 @@ StreamStep StreamPlanner::take() {
   }
   count(step);
   // The step before the last ones may run again; what these run is decided.
-  if (!steps_.state().finished) release(before);
+  if (!steps_.finished()) release(before);
   return step;
 }
 
@@ -139,11 +141,11 @@ void StreamPlanner::count(const StreamStep& step) {
   const metrics::RankGrid grid{ids, options_.steps.dp};
   const std::int64_t rows = full_rows(grid);
   totals.balanced_rows += rows;
-  add(totals.dist_sum, metrics::dist_ratios(grid, loads, forward_), static_cast<double>(rows));
+  add(totals.dist_sum, metrics::dist_ratios(grid, loads, options_.steps.forward), static_cast<double>(rows));
 }
 
-void StreamPlanner::release(const std::vector<steps::WaitingPack>& packs) {
-  for (const steps::WaitingPack& pack : packs) {
+void StreamPlanner::release(const std::vector<steps::ArrivedPack>& packs) {
+  for (const steps::ArrivedPack& pack : packs) {
     std::vector<std::int64_t>& samples = held(pack.id).pack.samples;
     state_.held_samples -= static_cast<std::int64_t>(samples.size());
     --state_.held_packs;

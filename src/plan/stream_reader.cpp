@@ -4,44 +4,17 @@
 #include <charconv>
 #include <filesystem>
 
-#include "omnibal/codec/npy.h"
 #include "omnibal/plan/stream_state.h"
-#include "plan/stream_files.h"
+#include "plan/stream_arrays.h"
 
 namespace omnibal::plan {
 namespace {
 
 using codec::Json;
 using codec::JsonFields;
-using Values = std::span<const std::int64_t>;
-
 constexpr std::int64_t kMost = INT64_MAX;
 
-/// The mapped arrays and what they hold.
-struct Arrays {
-  std::vector<codec::NpyFile> files;
-  std::vector<Values> values;
-};
-
-Result<Arrays> open_arrays(const std::string& directory) {
-  Arrays arrays;
-  for (const StreamArray& array : kStreamArrays) {
-    const std::string path = fmt::format("{}/{}", directory, array.file);
-    OMNIBAL_ASSIGN(codec::NpyFile file, codec::NpyFile::open(path));
-    OMNIBAL_ASSIGN(const Values values, file.as<std::int64_t>(array.columns == 1 ? 1 : 2));
-    if (array.columns > 1 && file.shape()[1] != array.columns) {
-      return Error(ErrorCode::kMalformedNpy, "the array has another number of columns")
-          .in_file(path)
-          .with_value(file.shape()[1])
-          .with_limit(array.columns);
-    }
-    arrays.files.push_back(std::move(file));
-    arrays.values.push_back(values);
-  }
-  return arrays;
-}
-
-Status check_hash(const Json& document, const Arrays& arrays, const std::string& path) {
+Status check_hash(const Json& document, const StreamArrays& arrays, const std::string& path) {
   OMNIBAL_ASSIGN(const std::string saved, JsonFields(document, path).text("hash"));
   const std::string found = hash_of_stream(document, arrays.values);
   if (saved == found) return {};
@@ -119,7 +92,9 @@ Status read_counters(const Json& document, const std::string& path, StreamState&
   steps::StreamStepState& steps = state.steps;
   for (const auto& [key, target] : {std::pair{"samples", &state.packing.samples},
                                     {"pack_windows", &state.packing.windows},
-                                    {"step_windows", &steps.windows},
+                                    {"groups", &steps.groups},
+                                    {"arrived_since", &steps.with_vision.arrived_since},
+                                    {"arrived_since_idle", &steps.idle.arrived_since},
                                     {"steps", &steps.steps},
                                     {"zero_weight_packs", &steps.zero_weight_packs},
                                     {"dropped_packs", &steps.dropped_packs},
@@ -134,58 +109,23 @@ Status read_counters(const Json& document, const std::string& path, StreamState&
   return {};
 }
 
-/// Rows of one array, checked while they are turned into what they mean.
-class Rows {
- public:
-  Rows(const std::string& directory, const Arrays& arrays, StreamArrayIndex index)
-      : path_(fmt::format("{}/{}", directory, kStreamArrays[index].file)),
-        columns_(static_cast<std::size_t>(kStreamArrays[index].columns)),
-        values_(arrays.values[index]) {}
-
-  std::size_t size() const { return values_.size() / columns_; }
-  /// Value `column` of `row`, which must be within [min, max].
-  Result<std::int64_t> at(std::size_t row, std::size_t column, std::int64_t min,
-                          std::int64_t max) const {
-    const std::int64_t value = values_[row * columns_ + column];
-    if (value >= min && value <= max) return value;
-    return Error(ErrorCode::kOutOfRange,
-                 fmt::format("column {} of row {} is {}", column, row, value))
-        .in_file(path_)
-        .at_row(static_cast<std::int64_t>(row))
-        .with_value(value)
-        .with_limit(value < min ? min : max);
-  }
-  Status check_size(std::int64_t most) const {
-    if (static_cast<std::int64_t>(size()) <= most) return {};
-    return Error(ErrorCode::kOutOfRange, "the array has more rows than the stream can hold")
-        .in_file(path_)
-        .with_value(static_cast<std::int64_t>(size()))
-        .with_limit(most);
-  }
-
- private:
-  std::string path_;
-  std::size_t columns_;
-  Values values_;
-};
-
-Status read_samples(const Rows& rows, const pack::StreamPackOptions& options,
+Status read_samples(const ArrayRows& rows, const pack::StreamPackOptions& options,
                     pack::StreamPackState& state) {
   OMNIBAL_RETURN_IF_ERROR(rows.check_size(options.window_samples));
   const metrics::PackCaps caps = options.limits.caps();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    OMNIBAL_ASSIGN(const std::int64_t position, rows.at(i, 0, 0, state.samples - 1));
+    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, 0, kMost));
     OMNIBAL_ASSIGN(const std::int64_t vision, rows.at(i, 1, 0, caps.vision_units));
     OMNIBAL_ASSIGN(const std::int64_t tokens, rows.at(i, 2, 0, caps.tokens));
     OMNIBAL_ASSIGN(const std::int64_t windows, rows.at(i, 3, 0, pack::kMostPackWindows));
-    state.waiting.push_back({position, static_cast<std::uint32_t>(vision),
-                             static_cast<std::uint32_t>(tokens),
+    state.waiting.push_back({{id, static_cast<std::uint32_t>(vision),
+                              static_cast<std::uint32_t>(tokens)},
                              static_cast<std::uint8_t>(windows)});
   }
   return {};
 }
 
-Status read_packs(const Rows& rows, const Rows& samples, StreamState& state) {
+Status read_packs(const ArrayRows& rows, const ArrayRows& samples, StreamState& state) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t id = state.first_pack + static_cast<std::int64_t>(i);
@@ -200,9 +140,8 @@ Status read_packs(const Rows& rows, const Rows& samples, StreamState& state) {
     OMNIBAL_ASSIGN(const std::int64_t has_run, rows.at(i, 5, 0, 1));
     held.has_run = has_run == 1;
     for (std::int64_t k = 0; k < size; ++k) {
-      OMNIBAL_ASSIGN(const std::int64_t position,
-                     samples.at(next++, 0, 0, state.packing.samples - 1));
-      held.pack.samples.push_back(position);
+      OMNIBAL_ASSIGN(const std::int64_t sample, samples.at(next++, 0, 0, kMost));
+      held.pack.samples.push_back(sample);
     }
     state.held_packs += size > 0 ? 1 : 0;
     state.held_samples += size;
@@ -210,33 +149,54 @@ Status read_packs(const Rows& rows, const Rows& samples, StreamState& state) {
   return samples.check_size(static_cast<std::int64_t>(next));
 }
 
-/// Packs named in the first column, which must be held; `zero_weight`: or kZeroWeightPack.
-Result<std::vector<steps::WaitingPack>> read_ids(const Rows& rows, const StreamState& state,
-                                                 bool zero_weight) {
-  std::vector<steps::WaitingPack> packs;
+/// The pack named in the first column of a row, which must be held.
+Result<steps::ArrivedPack> held_pack(const ArrayRows& rows, std::size_t row, const StreamState& state) {
   const auto end = state.first_pack + static_cast<std::int64_t>(state.packs.size());
+  OMNIBAL_ASSIGN(const std::int64_t id, rows.at(row, 0, state.first_pack, end - 1));
+  const pack::StreamedPack& pack =
+      state.packs[static_cast<std::size_t>(id - state.first_pack)].pack;
+  if (pack.samples.empty()) OMNIBAL_RETURN_IF_ERROR(rows.at(row, 0, id + 1, kMost));
+  return steps::ArrivedPack{id, pack.load};
+}
+
+/// `zero_weight`: there may be zero-weight packs among them.
+Result<std::vector<steps::ArrivedPack>> read_ids(const ArrayRows& rows, const StreamState& state,
+                                                 bool zero_weight) {
+  std::vector<steps::ArrivedPack> packs;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int64_t least = zero_weight ? steps::kZeroWeightPack : state.first_pack;
-    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, least, end - 1));
-    if (id == steps::kZeroWeightPack) {
-      packs.push_back({.id = id});
-      continue;
+    if (zero_weight && rows.value(i, 0) == steps::kZeroWeightPack) {
+      packs.push_back({.id = steps::kZeroWeightPack});
+    } else {
+      OMNIBAL_ASSIGN(const steps::ArrivedPack pack, held_pack(rows, i, state));
+      packs.push_back(pack);
     }
-    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 0, state.first_pack, end - 1));
-    const pack::StreamedPack& pack =
-        state.packs[static_cast<std::size_t>(id - state.first_pack)].pack;
-    if (pack.samples.empty()) OMNIBAL_RETURN_IF_ERROR(rows.at(i, 0, id + 1, kMost));
-    packs.push_back({.id = id, .load = pack.load});
   }
   return packs;
 }
 
-Status read_waiting(const Rows& rows, const StreamOptions& options, StreamState& state) {
-  OMNIBAL_RETURN_IF_ERROR(rows.check_size(options.steps.window * options.steps.dp));
-  OMNIBAL_ASSIGN(state.steps.waiting, read_ids(rows, state, false));
+Status read_waiting(const ArrayRows& rows, std::int64_t most, StreamState& state) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    OMNIBAL_ASSIGN(const std::int64_t windows, rows.at(i, 1, 0, steps::kMostStepWindows));
-    state.steps.waiting[i].windows = static_cast<std::uint8_t>(windows);
+    OMNIBAL_ASSIGN(const steps::ArrivedPack pack, held_pack(rows, i, state));
+    OMNIBAL_ASSIGN(const std::int64_t has_waited, rows.at(i, 1, 0, 1));
+    const std::int64_t idle = pack.load.vision_units == 0 ? 1 : 0;
+    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 2, idle, idle));
+    steps::GroupWindowState& window = idle == 1 ? state.steps.idle : state.steps.with_vision;
+    window.waiting.push_back({pack, has_waited == 1});
+    if (static_cast<std::int64_t>(window.waiting.size()) > most) return rows.too_many(most);
+  }
+  return {};
+}
+
+Status read_regions(const ArrayRows& rows, steps::StreamStepState& state) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    metrics::PackLoad load;
+    OMNIBAL_ASSIGN(load.vision_units, rows.at(i, 0, 0, kMost));
+    OMNIBAL_ASSIGN(load.tokens, rows.at(i, 1, 0, kMost));
+    OMNIBAL_ASSIGN(load.token_pairs, rows.at(i, 2, 0, kMost));
+    OMNIBAL_ASSIGN(const std::int64_t recent, rows.at(i, 3, 0, 1));
+    OMNIBAL_ASSIGN(const std::int64_t idle, rows.at(i, 4, 0, 1));
+    steps::GroupWindowState& window = idle == 1 ? state.idle : state.with_vision;
+    (recent == 1 ? window.recent : window.drawn_from).push_back(load);
   }
   return {};
 }
@@ -253,7 +213,7 @@ Result<SavedStream> load_stream(const std::string& directory, const StreamOption
   }
   OMNIBAL_ASSIGN(const Json document, codec::read_json(path));
   OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, path, kStreamFormat, kStreamVersion));
-  OMNIBAL_ASSIGN(const Arrays arrays, open_arrays(directory));
+  OMNIBAL_ASSIGN(const StreamArrays arrays, open_arrays(directory));
   OMNIBAL_RETURN_IF_ERROR(check_hash(document, arrays, path));
   const JsonFields fields(document, path);
   OMNIBAL_ASSIGN(const Json* saved_options, fields.object("options"));
@@ -263,10 +223,12 @@ Result<SavedStream> load_stream(const std::string& directory, const StreamOption
   saved.notes = *notes;
   StreamState& state = saved.state;
   OMNIBAL_RETURN_IF_ERROR(read_counters(document, path, state));
-  const auto rows = [&](StreamArrayIndex index) { return Rows(directory, arrays, index); };
+  const auto rows = [&](StreamArrayIndex index) { return ArrayRows(directory, arrays, index); };
   OMNIBAL_RETURN_IF_ERROR(read_samples(rows(kSamples), options.packing, state.packing));
   OMNIBAL_RETURN_IF_ERROR(read_packs(rows(kPacks), rows(kPackSamples), state));
-  OMNIBAL_RETURN_IF_ERROR(read_waiting(rows(kWaiting), options, state));
+  OMNIBAL_RETURN_IF_ERROR(
+      read_waiting(rows(kWaiting), options.steps.window * options.steps.dp, state));
+  OMNIBAL_RETURN_IF_ERROR(read_regions(rows(kRegions), state.steps));
   OMNIBAL_ASSIGN(state.steps.ready, read_ids(rows(kReady), state, state.steps.finished));
   OMNIBAL_ASSIGN(state.steps.last_step, read_ids(rows(kLastStep), state, state.steps.finished));
   return saved;

@@ -76,9 +76,7 @@ StreamSession::StreamSession(const StreamFiles& files, StreamPlanner planner, Ap
       rejections_(std::move(rejections)),
       known_samples_(files.input_continues ? 0 : planner_.num_samples()) {}
 
-Result<StreamSession> StreamSession::open(const StreamOptions& options,
-                                          const cost::LinearCost& forward,
-                                          const StreamFiles& files) {
+Result<StreamSession> StreamSession::open(const StreamOptions& options, const StreamFiles& files) {
   OMNIBAL_RETURN_IF_ERROR(check_files(files));
   SavedStream saved{.state = {}, .notes = Json::object()};
   if (files.resume) {
@@ -86,7 +84,7 @@ Result<StreamSession> StreamSession::open(const StreamOptions& options,
     OMNIBAL_RETURN_IF_ERROR(check_rejections(files, saved.notes));
   }
   OMNIBAL_ASSIGN(StreamPlanner planner,
-                 StreamPlanner::create(options, forward, std::move(saved.state)));
+                 StreamPlanner::create(options, std::move(saved.state)));
   OMNIBAL_ASSIGN(AppendFile out, reopen(files.out, saved.notes, "out", files.state));
   std::optional<AppendFile> rejections;
   if (!files.rejected.empty()) {
@@ -101,7 +99,7 @@ Status StreamSession::take(const corpus::StreamedSample& sample) {
   if (passed_over_ < known_samples_) return pass_over(sample);
   if (planner_.finished()) return ended(sample);
   OMNIBAL_RETURN_IF_ERROR(write_steps());  // those that were left when the state was saved
-  auto rejection = planner_.push(sample.vision, sample.tokens);
+  auto rejection = planner_.push({sample.id, sample.vision, sample.tokens});
   if (!rejection) {
     Error error = std::move(rejection).error();
     error.where.file = sample.source;
@@ -123,7 +121,7 @@ Error StreamSession::ended(const corpus::StreamedSample& sample) const {
 }
 
 Status StreamSession::pass_over(const corpus::StreamedSample& sample) {
-  fingerprint_ = fold(fingerprint_, sample.vision, sample.tokens);
+  fingerprint_ = fold(fingerprint_, {sample.id, sample.vision, sample.tokens});
   if (++passed_over_ < known_samples_ || fingerprint_ == planner_.fingerprint()) return {};
   return Error(ErrorCode::kChecksumMismatch,
                fmt::format("the first {} samples are not those that the state was saved after",

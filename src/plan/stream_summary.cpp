@@ -43,6 +43,7 @@ Json steps_json(const StreamTotals& totals, const steps::StreamStepState& state,
 
 Json to_json(const StreamOptions& options) {
   const pack::AdmissionOptions& admission = options.packing.admission;
+  const cost::LinearCost& forward = options.steps.forward;
   return {{"method", pack::to_string(options.packing.method)},
           {"limits", limits_json(options.packing.limits)},
           {"over_long", admission.over_long == pack::OverLong::kError ? "error" : "reject"},
@@ -54,7 +55,11 @@ Json to_json(const StreamOptions& options) {
           {"tail", steps::to_string(options.steps.tail)},
           {"seed", options.packing.seed},
           {"step_seed", options.steps.seed},
-          {"epoch", options.steps.epoch}};
+          {"forward",
+           {{"constant", forward.constant},
+            {"per_vision_unit", forward.per_vision_unit},
+            {"per_token", forward.per_token},
+            {"per_token_pair", forward.per_token_pair}}}};
 }
 
 Json StreamPlanner::summary() const {

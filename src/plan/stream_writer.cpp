@@ -47,7 +47,9 @@ Json document_of(const StreamState& state, const StreamOptions& options, const J
           {"samples", state.packing.samples},
           {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
           {"pack_windows", state.packing.windows},
-          {"step_windows", steps.windows},
+          {"groups", steps.groups},
+          {"arrived_since", steps.with_vision.arrived_since},
+          {"arrived_since_idle", steps.idle.arrived_since},
           {"steps", steps.steps},
           {"finished", steps.finished},
           {"zero_weight_packs", steps.zero_weight_packs},
@@ -58,16 +60,17 @@ Json document_of(const StreamState& state, const StreamOptions& options, const J
           {"notes", notes}};
 }
 
-Values ids_of(const std::vector<steps::WaitingPack>& packs) {
+Values ids_of(const std::vector<steps::ArrivedPack>& packs) {
   Values ids;
-  for (const steps::WaitingPack& pack : packs) ids.push_back(pack.id);
+  for (const steps::ArrivedPack& pack : packs) ids.push_back(pack.id);
   return ids;
 }
 
 std::array<Values, kStreamArrays.size()> arrays_of(const StreamState& state) {
   std::array<Values, kStreamArrays.size()> arrays;
-  for (const pack::WaitingSample& s : state.packing.waiting) {
-    arrays[kSamples].insert(arrays[kSamples].end(), {s.position, s.vision, s.tokens, s.windows});
+  for (const auto& [sample, windows] : state.packing.waiting) {
+    arrays[kSamples].insert(arrays[kSamples].end(),
+                            {sample.id, sample.vision, sample.tokens, windows});
   }
   std::int64_t id = state.first_pack;
   for (const auto& [pack, has_run] : state.packs) {
@@ -78,9 +81,18 @@ std::array<Values, kStreamArrays.size()> arrays_of(const StreamState& state) {
     arrays[kPackSamples].insert(arrays[kPackSamples].end(), pack.samples.begin(),
                                 pack.samples.end());
   }
-  for (const steps::WaitingPack& pack : state.steps.waiting) {
-    arrays[kWaiting].insert(arrays[kWaiting].end(), {pack.id, pack.windows});
-  }
+  for_each_window(state.steps, [&](const steps::GroupWindowState& window, bool idle) {
+    for (const auto& [pack, has_waited] : window.waiting) {
+      arrays[kWaiting].insert(arrays[kWaiting].end(), {pack.id, has_waited ? 1 : 0, idle ? 1 : 0});
+    }
+    for (const bool recent : {false, true}) {
+      for (const metrics::PackLoad& load : recent ? window.recent : window.drawn_from) {
+        arrays[kRegions].insert(
+            arrays[kRegions].end(),
+            {load.vision_units, load.tokens, load.token_pairs, recent ? 1 : 0, idle ? 1 : 0});
+      }
+    }
+  });
   arrays[kReady] = ids_of(state.steps.ready);
   arrays[kLastStep] = ids_of(state.steps.last_step);
   return arrays;

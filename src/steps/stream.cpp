@@ -4,68 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "omnibal/base/philox.h"
-#include "steps/alike_groups.h"
+#include "steps/group_window.h"
 #include "steps/tail.h"
 
 namespace omnibal::steps {
-namespace {
-
-/// The packs of a window as groups of `dp`: each vision class by itself as far as it divides by
-/// dp, the newest of the classes' packs that are too many together behind them. `pack` of the
-/// result is an index into `waiting`, whose size is a multiple of dp.
-std::vector<LoadedPack> group_classes(std::span<const WaitingPack> waiting, std::size_t dp) {
-  std::vector<LoadedPack> packs;
-  packs.reserve(waiting.size());
-  for (const WaitingPack& pack : waiting) {
-    packs.push_back({{pack.load.vision_units, pack.load.tokens, pack.load.token_pairs},
-                     static_cast<std::int64_t>(packs.size())});
-  }
-  std::sort(packs.begin(), packs.end(), [](const LoadedPack& a, const LoadedPack& b) {
-    return a.load[0] != b.load[0] ? a.load[0] < b.load[0] : a.pack < b.pack;
-  });
-  std::vector<LoadedPack> left_over;
-  std::size_t grouped = 0;
-  for (std::size_t begin = 0, end = 0; begin < packs.size(); begin = end) {
-    for (end = begin + 1; end < packs.size() && packs[end].load[0] == packs[begin].load[0];) ++end;
-    const std::size_t whole = (end - begin) / dp * dp;
-    left_over.insert(left_over.end(), packs.begin() + static_cast<std::ptrdiff_t>(begin + whole),
-                     packs.begin() + static_cast<std::ptrdiff_t>(end));
-    std::copy_n(packs.begin() + static_cast<std::ptrdiff_t>(begin), whole,
-                packs.begin() + static_cast<std::ptrdiff_t>(grouped));
-    group_alike(std::span(packs).subspan(grouped, whole), dp);
-    grouped += whole;
-  }
-  std::copy(left_over.begin(), left_over.end(),
-            packs.begin() + static_cast<std::ptrdiff_t>(grouped));
-  group_alike(std::span(packs).subspan(grouped), dp);
-  return packs;
-}
-
-/// Moves the groups that leave the window to the front, whole: the more alike half, and those with
-/// a pack that has waited long enough. Returns how many packs those are.
-std::size_t leaving_first(std::vector<LoadedPack>& groups, std::span<const WaitingPack> waiting,
-                          std::size_t dp) {
-  most_alike_first(groups, dp);
-  std::size_t leaving = (groups.size() / dp + 1) / 2 * dp;
-  for (std::size_t begin = leaving; begin < groups.size(); begin += dp) {
-    const auto group = groups.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto end = group + static_cast<std::ptrdiff_t>(dp);
-    if (std::none_of(group, end, [&](const LoadedPack& p) {
-          return waiting[static_cast<std::size_t>(p.pack)].windows + 1 >= kMostStepWindows;
-        })) {
-      continue;
-    }
-    std::swap_ranges(group, end, groups.begin() + static_cast<std::ptrdiff_t>(leaving));
-    leaving += dp;
-  }
-  return leaving;
-}
-
-}  // namespace
 
 Status check_stream_options(const StepOptions& options) {
   OMNIBAL_RETURN_IF_ERROR(check_step_options(options));
@@ -79,7 +24,15 @@ Status check_stream_options(const StepOptions& options) {
 }
 
 StreamSteps::StreamSteps(const StepOptions& options, StreamStepState state)
-    : options_(options), state_(std::move(state)) {}
+    : options_(options),
+      state_(std::move(state)),
+      with_vision_(
+          std::make_unique<GroupWindow>(options, std::exchange(state_.with_vision, {}))),
+      idle_(std::make_unique<GroupWindow>(options, std::exchange(state_.idle, {}))) {}
+
+StreamSteps::StreamSteps(StreamSteps&&) noexcept = default;
+StreamSteps& StreamSteps::operator=(StreamSteps&&) noexcept = default;
+StreamSteps::~StreamSteps() = default;
 
 Result<StreamSteps> StreamSteps::create(const StepOptions& options, StreamStepState state) {
   OMNIBAL_RETURN_IF_ERROR(check_stream_options(options));
@@ -90,57 +43,35 @@ std::size_t StreamSteps::packs_in_step() const {
   return static_cast<std::size_t>(options_.micro_batches * options_.dp);
 }
 
-void StreamSteps::push(const WaitingPack& pack) {
-  // Not before a pack more is there: a stream of just a window is formed as a whole epoch is.
-  const auto room = static_cast<std::size_t>(options_.window * options_.dp);
-  if (state_.waiting.size() == room) group_window();
-  state_.waiting.push_back(pack);
-}
-
-/// Groups of the window that leave it become ready in random order, their ranks too.
-void StreamSteps::group_window() {
+void StreamSteps::push(const ArrivedPack& pack) {
+  std::vector<ArrivedPack> groups;
+  (pack.load.vision_units > 0 ? *with_vision_ : *idle_).push(pack, groups);
   const auto dp = static_cast<std::size_t>(options_.dp);
-  std::vector<WaitingPack>& waiting = state_.waiting;
-  std::vector<LoadedPack> groups = group_classes(waiting, dp);
-  const std::size_t leaving = leaving_first(groups, waiting, dp);
-  PhiloxRng rng(options_.seed, RngStream::kStreamStep,
-                static_cast<std::uint32_t>(state_.windows++));
-  std::vector<std::size_t> order(leaving / dp);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  shuffle(std::span(order), rng);
-  std::vector<bool> gone(waiting.size());
-  for (const std::size_t g : order) {
-    const std::span<LoadedPack> group = std::span(groups).subspan(g * dp, dp);
-    shuffle(group, rng);
-    for (const LoadedPack& p : group) {
-      state_.ready.push_back(waiting[static_cast<std::size_t>(p.pack)]);
-      gone[static_cast<std::size_t>(p.pack)] = true;
-    }
+  for (std::size_t begin = 0; begin < groups.size(); begin += dp) {
+    const auto group = std::span(groups).subspan(begin, dp);
+    PhiloxRng rng(options_.seed, RngStream::kStreamStep,
+                  static_cast<std::uint32_t>(state_.groups++));
+    shuffle(group, rng);  // so that no rank is always the lightest
+    state_.ready.insert(state_.ready.end(), group.begin(), group.end());
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    if (gone[i]) continue;
-    waiting[kept] = waiting[i];
-    ++waiting[kept++].windows;
-  }
-  waiting.resize(kept);
 }
 
 /// What is in no whole step yet, in order of id; with tail policy `repeat` packs of the step before
 /// behind it, up to a whole step.
-std::vector<WaitingPack> StreamSteps::take_unstepped() {
+std::vector<ArrivedPack> StreamSteps::take_unstepped() {
   const std::size_t step = packs_in_step();
-  std::vector<WaitingPack>& ready = state_.ready;
+  std::vector<ArrivedPack>& ready = state_.ready;
   const auto stepped = ready.begin() + static_cast<std::ptrdiff_t>(ready.size() / step * step);
-  std::vector<WaitingPack> rest(stepped, ready.end());
+  std::vector<ArrivedPack> rest(stepped, ready.end());
   ready.erase(stepped, ready.end());
-  rest.insert(rest.end(), state_.waiting.begin(), state_.waiting.end());
-  state_.waiting.clear();
+  for (const auto& window : {with_vision_.get(), idle_.get()}) {
+    const std::vector<ArrivedPack> waiting = window->take_all();
+    rest.insert(rest.end(), waiting.begin(), waiting.end());
+  }
   std::sort(rest.begin(), rest.end(),
-            [](const WaitingPack& a, const WaitingPack& b) { return a.id < b.id; });
-  const std::span<const WaitingPack> before = ready.empty()
-                                                  ? std::span<const WaitingPack>(state_.last_step)
-                                                  : std::span<const WaitingPack>(ready).last(step);
+            [](const ArrivedPack& a, const ArrivedPack& b) { return a.id < b.id; });
+  const auto before = ready.empty() ? std::span<const ArrivedPack>(state_.last_step)
+                                    : std::span<const ArrivedPack>(ready).last(step);
   const std::size_t missing = (step - rest.size() % step) % step;
   if (options_.tail == Tail::kRepeat && !before.empty()) {
     rest.insert(rest.end(), before.begin(), before.begin() + static_cast<std::ptrdiff_t>(missing));
@@ -151,27 +82,32 @@ std::vector<WaitingPack> StreamSteps::take_unstepped() {
 
 Status StreamSteps::finish() {
   const bool any_step = state_.steps > 0 || has_step();
-  const std::size_t unstepped = state_.ready.size() % packs_in_step() + state_.waiting.size();
+  const std::size_t unstepped =
+      state_.ready.size() % packs_in_step() + with_vision_->size() + idle_->size();
   if (!any_step) {
     OMNIBAL_RETURN_IF_ERROR(start_table(static_cast<std::int64_t>(unstepped), options_));
   }
   state_.finished = true;
-  const std::vector<WaitingPack> rest = take_unstepped();
+  const std::vector<ArrivedPack> rest = take_unstepped();
   if (rest.empty()) return {};
   if (options_.tail == Tail::kDrop && rest.size() < packs_in_step()) {
     state_.dropped_packs += static_cast<std::int64_t>(rest.size());
     return {};
   }
   std::vector<metrics::PackLoad> loads;
-  for (const WaitingPack& pack : rest) loads.push_back(pack.load);
+  for (const ArrivedPack& pack : rest) loads.push_back(pack.load);
   StepOptions options = options_;
-  options.epoch += static_cast<std::uint32_t>(state_.windows);
+  if (state_.groups > 0) {
+    options.seed = PhiloxRng(options_.seed, RngStream::kStreamStep,
+                             static_cast<std::uint32_t>(state_.groups))
+                       .next_u64();
+  }
   OMNIBAL_ASSIGN(const StepTable table, form_steps(loads, options));
   state_.zero_weight_packs += table.zero_weight_packs;
   state_.dropped_packs += table.dropped_packs;
   state_.repeated_packs += table.repeated_packs;
   for (const std::int64_t i : table.pack_ids) {
-    state_.ready.push_back(i == kZeroWeightPack ? WaitingPack{.id = kZeroWeightPack}
+    state_.ready.push_back(i == kZeroWeightPack ? ArrivedPack{.id = kZeroWeightPack}
                                                 : rest[static_cast<std::size_t>(i)]);
   }
   return {};
@@ -185,8 +121,15 @@ std::vector<std::int64_t> StreamSteps::take() {
   state_.ready.erase(state_.ready.begin(), end);
   ++state_.steps;
   std::vector<std::int64_t> ids;
-  for (const WaitingPack& pack : state_.last_step) ids.push_back(pack.id);
+  for (const ArrivedPack& pack : state_.last_step) ids.push_back(pack.id);
   return ids;
+}
+
+StreamStepState StreamSteps::state() const {
+  StreamStepState state = state_;
+  state.with_vision = with_vision_->state();
+  state.idle = idle_->state();
+  return state;
 }
 
 }  // namespace omnibal::steps

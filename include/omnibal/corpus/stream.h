@@ -4,7 +4,7 @@
 //
 //   OMNIBAL_ASSIGN(const auto findings, for_each_sample(parse_input("-"), {}, {},
 //                                                       [&](const StreamedSample& sample) {
-//     return packer.push(sample.vision, sample.tokens);
+//     return session.take(sample);
 //   }));
 //
 // Not for several sources: read_corpus (corpus.h) mixes and names them.
@@ -20,6 +20,7 @@
 namespace omnibal::corpus {
 
 struct StreamedSample {
+  std::int64_t id = 0;      // row of a length list, corpus index of other forms
   std::string_view source;  // its name
   std::int64_t row = 0;     // in the source, from 0
   std::uint32_t vision = 0;

@@ -5,8 +5,8 @@
 // samples of the others wait in the window for the next to arrive.
 //
 //   OMNIBAL_ASSIGN(StreamPacker packer, StreamPacker::create({.limits = limits}));
-//   OMNIBAL_ASSIGN(const auto rejection, packer.push(vision, tokens, packs));  // for each sample
-//   packer.finish(packs);                                                     // all the rest
+//   OMNIBAL_ASSIGN(const auto rejection, packer.push({id, vision, tokens}, packs));   // for each
+//   packer.finish(packs);                                                            // the rest
 //
 // Not for a corpus that fits in memory: packed whole (method.h) it makes slightly fewer packs.
 #pragma once
@@ -38,11 +38,16 @@ struct StreamPackOptions {
 /// no caps; empty samples without max_samples; OverLong::kTruncate.
 Status check_stream_options(const StreamPackOptions& options);
 
-/// A sample by its position in the stream, from 0; rejected ones have a position too.
-struct WaitingSample {
-  std::int64_t position = 0;
+struct StreamSample {
+  std::int64_t id = 0;  // whatever the giver knows it by, not negative: its row in the input
   std::uint32_t vision = 0;
   std::uint32_t tokens = 0;
+
+  friend bool operator==(const StreamSample&, const StreamSample&) = default;
+};
+
+struct WaitingSample {
+  StreamSample sample;
   std::uint8_t windows = 0;  // that it has been through
 
   friend bool operator==(const WaitingSample&, const WaitingSample&) = default;
@@ -58,14 +63,14 @@ struct StreamPackState {
 };
 
 struct StreamedPack {
-  std::vector<std::int64_t> samples;  // positions
+  std::vector<std::int64_t> samples;  // ids
   metrics::PackLoad load;
 
   friend bool operator==(const StreamedPack&, const StreamedPack&) = default;
 };
 
 struct StreamRejection {
-  std::int64_t position = 0;
+  std::int64_t sample = 0;  // id
   std::string_view reason;  // "tokens", "vision", "zero_tokens"
   std::int64_t value = 0;
   std::int64_t limit = 0;
@@ -82,7 +87,7 @@ class StreamPacker {
   /// Amortised O(1) times the packer's own cost a sample.
   /// Errors: kTokenCapExceeded, kVisionCapExceeded under OverLong::kError; the sample is then as
   /// if it had not been given.
-  Result<std::optional<StreamRejection>> push(std::uint32_t vision, std::uint32_t tokens,
+  Result<std::optional<StreamRejection>> push(const StreamSample& sample,
                                               std::vector<StreamedPack>& packs);
 
   /// Packs all that waits. Samples may follow nevertheless.

@@ -3,10 +3,10 @@
 // StreamPlanner: from samples that arrive without end to the steps that run them, in memory bounded
 // by two windows (pack/stream.h, steps/stream.h).
 //
-//   OMNIBAL_ASSIGN(StreamPlanner planner, StreamPlanner::create(options, forward));
-//   OMNIBAL_ASSIGN(const auto rejection, planner.push(vision, tokens));   // for each sample
+//   OMNIBAL_ASSIGN(StreamPlanner planner, StreamPlanner::create(options));
+//   OMNIBAL_ASSIGN(const auto rejection, planner.push({id, vision, tokens}));   // for each sample
 //   while (planner.has_step()) run(planner.take());
-//   OMNIBAL_RETURN_IF_ERROR(planner.finish());                            // then take the rest
+//   OMNIBAL_RETURN_IF_ERROR(planner.finish());                                  // take the rest
 //
 // Not for reading, writing and surviving a crash: stream_session.h.
 #pragma once
@@ -18,7 +18,6 @@
 
 #include "omnibal/base/result.h"
 #include "omnibal/codec/json.h"
-#include "omnibal/cost/profile.h"
 #include "omnibal/metrics/balance.h"
 #include "omnibal/pack/stream.h"
 #include "omnibal/steps/step_table.h"
@@ -28,10 +27,10 @@ namespace omnibal::plan {
 
 struct StreamOptions {
   pack::StreamPackOptions packing;
-  steps::StepOptions steps;
+  steps::StepOptions steps;  // `forward` predicts the time that the summary reports, too
 };
 
-/// Everything that decides what comes out: method, limits, admission, windows, sizes, seed.
+/// Everything that decides what comes out: method, limits, admission, windows, sizes, seeds, costs.
 codec::Json to_json(const StreamOptions& options);
 
 struct StreamStep {
@@ -70,34 +69,33 @@ struct StreamState {
   std::int64_t held_samples = 0;  // in `packs`
   std::int64_t held_packs = 0;
   StreamTotals totals;
-  std::uint64_t fingerprint = kNoSamples;  // of the lengths of all samples given, in their order
+  std::uint64_t fingerprint = kNoSamples;  // of all samples given, in their order
 
   static constexpr std::uint64_t kNoSamples = 0x6f6d6e6962616c00;
 };
 
 /// The fingerprint with one sample more.
-std::uint64_t fold(std::uint64_t fingerprint, std::uint32_t vision, std::uint32_t tokens);
+std::uint64_t fold(std::uint64_t fingerprint, const pack::StreamSample& sample);
 
 class StreamPlanner {
  public:
-  /// `forward` predicts the time of a load; `state`: of a planner with the same options.
+  /// `state`: of a planner with the same options.
   /// Errors: pack::check_stream_options, steps::check_stream_options.
-  static Result<StreamPlanner> create(const StreamOptions& options, const cost::LinearCost& forward,
-                                      StreamState state = {});
+  static Result<StreamPlanner> create(const StreamOptions& options, StreamState state = {});
 
   /// Takes the next sample or says why no pack can hold it. Take the steps there are before the
   /// next: untaken ones are kept. Errors: as StreamPacker::push.
-  Result<std::optional<pack::StreamRejection>> push(std::uint32_t vision, std::uint32_t tokens);
+  Result<std::optional<pack::StreamRejection>> push(const pack::StreamSample& sample);
 
   /// Steps of all that is held. No sample may follow.
   /// Errors: kNothingUsable (no sample was accepted, or as StreamSteps::finish).
   Status finish();
 
   bool has_step() const { return steps_.has_step(); }
-  /// The next step, which there must be. Its samples are positions in the stream.
+  /// The next step, which there must be.
   StreamStep take();
 
-  bool finished() const { return steps_.state().finished; }
+  bool finished() const { return steps_.finished(); }
   std::int64_t num_samples() const { return packer_.state().samples; }  // given so far
   std::uint64_t fingerprint() const { return state_.fingerprint; }
   const StreamOptions& options() const { return options_; }
@@ -106,17 +104,16 @@ class StreamPlanner {
   codec::Json summary() const;
 
  private:
-  StreamPlanner(const StreamOptions& options, const cost::LinearCost& forward,
-                pack::StreamPacker packer, steps::StreamSteps steps, StreamState state);
+  StreamPlanner(const StreamOptions& options, pack::StreamPacker packer, steps::StreamSteps steps,
+                StreamState state);
   void hold(std::vector<pack::StreamedPack> packs);
   void count(const StreamStep& step);
-  void release(const std::vector<steps::WaitingPack>& packs);
+  void release(const std::vector<steps::ArrivedPack>& packs);
   HeldPack& held(std::int64_t id) {
     return state_.packs[static_cast<std::size_t>(id - state_.first_pack)];
   }
 
   StreamOptions options_;
-  cost::LinearCost forward_;
   pack::StreamPacker packer_;
   steps::StreamSteps steps_;
   StreamState state_;  // but for packing and steps, which the two above hold

@@ -3,8 +3,8 @@
 // StreamSession: a stream with its files. Steps are written as they are formed, rejected samples
 // listed, and the state is saved now and then, so that a killed process goes on where it was.
 //
-//   OMNIBAL_ASSIGN(StreamSession session, StreamSession::open(options, forward, files));
-//   OMNIBAL_RETURN_IF_ERROR(session.take({source, row, vision, tokens}));   // for each sample
+//   OMNIBAL_ASSIGN(StreamSession session, StreamSession::open(options, files));
+//   OMNIBAL_RETURN_IF_ERROR(session.take(sample));   // for each sample
 //   OMNIBAL_RETURN_IF_ERROR(session.close());
 //
 // Not for reading the samples: corpus/stream.h.
@@ -32,7 +32,7 @@ struct StreamFiles {
   bool input_continues = false;
 };
 
-/// {"step": 0, "packs": [[[positions] dp] micro_batches], "loads": [[[vision units, tokens, token
+/// {"step": 0, "packs": [[[ids] dp] micro_batches], "loads": [[[vision units, tokens, token
 /// pairs] dp] micro_batches]} and a newline. O(samples of the step).
 std::string to_line(const StreamStep& step, std::int64_t dp);
 
@@ -40,8 +40,7 @@ class StreamSession {
  public:
   /// Errors: StreamPlanner::create; load_stream; AppendFile; kInvalidArgument (save_every below 1,
   /// resume without state); kWouldOverwrite (there is a state already, and no resume).
-  static Result<StreamSession> open(const StreamOptions& options, const cost::LinearCost& forward,
-                                    const StreamFiles& files);
+  static Result<StreamSession> open(const StreamOptions& options, const StreamFiles& files);
 
   /// The next sample. Errors: StreamPlanner::push, with source and row; kWriteFailed; kOutOfRange
   /// (the resumed stream has been closed);

@@ -5,7 +5,7 @@
 //
 //   OMNIBAL_RETURN_IF_ERROR(save_stream(planner, /*notes=*/{}, "state"));
 //   OMNIBAL_ASSIGN(SavedStream saved, load_stream("state", options));
-//   StreamPlanner::create(options, forward, std::move(saved.state));
+//   StreamPlanner::create(options, std::move(saved.state));
 //   // samples from saved.state.packing.samples on
 //
 // Not the samples themselves and not the steps that were taken: whoever took them keeps them.
