@@ -27,6 +27,8 @@ std::vector<NamedCheck> data_checks(const plan::PlanReader& plan, const std::str
 std::vector<NamedCheck> step_checks(const plan::PlanReader& plan, const std::string& directory) {
   return {{"steps", [&] { return check_steps(plan); }},
           {"step_metrics", [&] { return check_step_metrics(plan); }},
+          {"epochs", [&] { return check_epochs(plan); }},
+          {"worst_pack", [&] { return check_worst_pack(plan); }},
           {"step_mix", [&] { return check_step_mix(plan, directory); }}};
 }
 

@@ -107,6 +107,7 @@ def test_answers(small_corpus, small_plan, tmp_path):
         "profile": ask("profile", *model, "--tp", 2, "--out", tmp_path / "p.json"),
         "partition": ask("partition", W_PROFILE, "--pp", 8, "--micro-batches", 32),
         "plan": ask("plan", small_corpus, *PAPER_PLAN, "--dry-run"),
+        "steps": ask("steps", small_plan, "--epoch", 1, "--count", 2),
         "verify": ask("verify", small_plan),
         "simulate": ask("simulate", small_plan),
     }
