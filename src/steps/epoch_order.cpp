@@ -121,6 +121,16 @@ EpochOrder::EpochOrder(const GroupPool& pool, const PermutationKey& key)
       order_(pool.num_groups, key),
       rank_seed_(PhiloxRng(key.seed, RngStream::kEpochRanks, key.epoch).next_u64()) {}
 
+/// The group at place `i`. With tail policy `repeat` the group that lends packs to the row behind
+/// it stays last: it would run a third time if it were among the first, which run again.
+std::int64_t EpochOrder::group_at(std::int64_t i) const {
+  const std::int64_t last = pool_->num_groups - 1;
+  if (pool_->tail != Tail::kRepeat) return order_(i);
+  if (i == last) return last;
+  const std::int64_t group = order_(i);
+  return group == last ? order_(last) : group;
+}
+
 /// The packs that may run in row `i`, those that do first.
 std::vector<std::int64_t> EpochOrder::candidates(std::int64_t i, PhiloxRng& rng) const {
   const GroupPool& pool = *pool_;
@@ -129,7 +139,7 @@ std::vector<std::int64_t> EpochOrder::candidates(std::int64_t i, PhiloxRng& rng)
   };
   if (pool.tail == Tail::kRepeat) i %= pool.num_groups + (pool.spare.empty() ? 0 : 1);
   if (i < pool.num_groups) {
-    const std::int64_t group = order_(i);
+    const std::int64_t group = group_at(i);
     std::vector<std::int64_t> packs = copy(pool.group(group));
     if (pool.tail == Tail::kDrop && group == pool.num_groups - 1) {
       packs.insert(packs.end(), pool.spare.begin(), pool.spare.end());

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "omnibal/cost/profile.h"
+#include "omnibal/metrics/loads.h"
 
 namespace omnibal::steps {
 
@@ -22,6 +23,12 @@ struct LoadedPack {
   std::array<float, kNumLoads> load{};
   std::uint32_t pack = 0;
 };
+
+inline LoadedPack with_load(const metrics::PackLoad& load, std::uint32_t pack) {
+  return {{static_cast<float>(load.vision_units), static_cast<float>(load.tokens),
+           static_cast<float>(load.token_pairs)},
+          pack};
+}
 
 /// What a rank's waiting counts: how far each load of a pack is below the largest of its group, as
 /// a fraction of that, and its predicted time likewise. Vision units come in few values, so that

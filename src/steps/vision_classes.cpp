@@ -19,13 +19,6 @@ std::uint64_t class_of(std::int64_t vision_units) {
   return units >> shift << shift;
 }
 
-LoadedPack with_load(std::uint32_t pack, std::span<const metrics::PackLoad> loads) {
-  const metrics::PackLoad& load = loads[pack];
-  return {{static_cast<float>(load.vision_units), static_cast<float>(load.tokens),
-           static_cast<float>(load.token_pairs)},
-          pack};
-}
-
 /// Where the packs of each class begin, by class; `ends` likewise in order of class.
 std::unordered_map<std::uint64_t, std::size_t> class_begins(
     std::span<const metrics::PackLoad> loads, std::span<const std::uint32_t> order,
@@ -95,7 +88,7 @@ VisionClasses classify(std::span<const std::uint32_t> order,
   classes.first_is_idle = next.contains(0);
   classes.packs.resize(order.size());
   for (const std::uint32_t pack : order) {
-    classes.packs[next[class_of(loads[pack].vision_units)]++] = with_load(pack, loads);
+    classes.packs[next[class_of(loads[pack].vision_units)]++] = with_load(loads[pack], pack);
   }
   return classes;
 }
@@ -106,7 +99,7 @@ LoadedPack typical_pack(std::span<const std::uint32_t> order,
   const auto sample = order.first(std::min(order.size(), kMedianSample));
   std::vector<float> values(sample.size());
   for (std::size_t k = 0; k < kNumLoads; ++k) {
-    for (std::size_t i = 0; i < sample.size(); ++i) values[i] = with_load(sample[i], loads).load[k];
+    for (std::size_t i = 0; i < sample.size(); ++i) values[i] = with_load(loads[sample[i]], sample[i]).load[k];
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     typical.load[k] = *middle;

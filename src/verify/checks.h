@@ -83,6 +83,8 @@ Finding check_mix(const plan::PlanReader& plan);
 
 Finding check_steps(const plan::PlanReader& plan);
 Finding check_step_metrics(const plan::PlanReader& plan);
+Finding check_epochs(const plan::PlanReader& plan);
+Finding check_worst_pack(const plan::PlanReader& plan);
 Finding check_step_mix(const plan::PlanReader& plan, const std::string& directory);
 
 Finding check_parallel(const plan::PlanReader& plan);

@@ -27,6 +27,8 @@ std::vector<NamedCheck> data_checks(const plan::PlanReader& plan, const std::str
 std::vector<NamedCheck> step_checks(const plan::PlanReader& plan, const std::string& directory) {
   return {{"steps", [&] { return check_steps(plan); }},
           {"step_metrics", [&] { return check_step_metrics(plan); }},
+          {"epochs", [&] { return check_epochs(plan); }},
+          {"worst_pack", [&] { return check_worst_pack(plan); }},
           {"step_mix", [&] { return check_step_mix(plan, directory); }}};
 }
 
@@ -74,7 +76,8 @@ Result<Verdict> verify_plan(const std::string& directory, const VerifyOptions& o
                                       }}));
   if (!plan) return verdict;
   std::vector<NamedCheck> checks = data_checks(*plan, directory);
-  if (plan->steps() != nullptr) std::ranges::move(step_checks(*plan, directory), std::back_inserter(checks));
+  if (plan->steps() != nullptr)
+    std::ranges::move(step_checks(*plan, directory), std::back_inserter(checks));
   if (plan->profile() != nullptr) {
     std::ranges::move(model_checks(*plan, options), std::back_inserter(checks));
   }

@@ -47,6 +47,7 @@ class EpochOrder {
   void row(std::int64_t i, std::span<std::int64_t> packs) const;
 
  private:
+  std::int64_t group_at(std::int64_t i) const;
   std::vector<std::int64_t> candidates(std::int64_t i, PhiloxRng& rng) const;
 
   const GroupPool* pool_;
