@@ -2,8 +2,6 @@
 #include "steps/alike_groups.h"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
 
 #include "steps/load_split.h"
 
@@ -40,23 +38,6 @@ void group_alike(std::span<LoadedPack> packs, std::size_t size, const AlikeRule&
                    });
   group_alike(packs.first(cut), size, rule);
   group_alike(packs.subspan(cut), size, rule);
-}
-
-void most_alike_first(std::span<LoadedPack> groups, std::size_t size, const AlikeRule& rule) {
-  std::vector<double> waiting;
-  for (std::size_t begin = 0; begin < groups.size(); begin += size) {
-    waiting.push_back(waiting_in(groups.subspan(begin, size), rule));
-  }
-  std::vector<std::size_t> order(waiting.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&waiting](std::size_t a, std::size_t b) {
-    return waiting[a] != waiting[b] ? waiting[a] < waiting[b] : a < b;
-  });
-  const std::vector<LoadedPack> before(groups.begin(), groups.end());
-  for (std::size_t g = 0; g < order.size(); ++g) {
-    std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(order[g] * size), size,
-                groups.begin() + static_cast<std::ptrdiff_t>(g * size));
-  }
 }
 
 }  // namespace omnibal::steps

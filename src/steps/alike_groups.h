@@ -17,7 +17,4 @@ namespace omnibal::steps {
 /// alone. O(n log n).
 void group_alike(std::span<LoadedPack> packs, std::size_t size, const AlikeRule& rule);
 
-/// Reorders whole groups of `size`, those whose packs wait least for each other first. O(n log n).
-void most_alike_first(std::span<LoadedPack> groups, std::size_t size, const AlikeRule& rule);
-
 }  // namespace omnibal::steps

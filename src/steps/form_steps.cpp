@@ -88,7 +88,7 @@ Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const Ste
     groups = group_classes(classes, typical_pack(order, loads), options);
   }
   close_groups(groups, options);
-  PhiloxRng rng(options.seed, RngStream::kStepOrder, options.epoch);
+  PhiloxRng rng(options.seed, RngStream::kStepOrder);
   shuffle_groups(groups, options, rng);
   lay_out(std::move(groups), options.tail, table);
   // Ranks too, so that none is always the lightest.

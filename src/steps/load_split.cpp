@@ -75,16 +75,4 @@ LoadSplit best_split(std::span<const LoadedPack> packs, const AlikeRule& rule) {
   return best;
 }
 
-double waiting_in(std::span<const LoadedPack> group, const AlikeRule& rule) {
-  const Range range = range_of(group);
-  const std::array<double, kNumLoads> gains = gains_of_a_unit(range, rule);
-  double sum = 0;
-  for (const LoadedPack& pack : group) {
-    for (std::size_t k = 0; k < kNumLoads; ++k) {
-      sum += gains[k] * (static_cast<double>(range.high[k]) - static_cast<double>(pack.load[k]));
-    }
-  }
-  return sum;
-}
-
 }  // namespace omnibal::steps

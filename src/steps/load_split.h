@@ -24,7 +24,4 @@ struct LoadSplit {
 /// gain, of 31 equally spaced ones a load. Depends on the set alone, not on its order. O(packs).
 LoadSplit best_split(std::span<const LoadedPack> packs, const AlikeRule& rule);
 
-/// What the packs of a group wait for its largest loads and time, in the units of `gain`.
-double waiting_in(std::span<const LoadedPack> group, const AlikeRule& rule);
-
 }  // namespace omnibal::steps

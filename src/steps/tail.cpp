@@ -70,7 +70,7 @@ Result<StepTable> start_table(std::int64_t num_packs, const StepOptions& options
 std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(num_packs));
   std::iota(order.begin(), order.end(), std::uint32_t{0});
-  PhiloxRng rng(options.seed, RngStream::kStepWindow, options.epoch);
+  PhiloxRng rng(options.seed, RngStream::kStepWindow);
   shuffle(std::span(order), rng);
   return order;
 }

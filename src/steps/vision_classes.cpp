@@ -99,7 +99,8 @@ LoadedPack typical_pack(std::span<const std::uint32_t> order,
   const auto sample = order.first(std::min(order.size(), kMedianSample));
   std::vector<float> values(sample.size());
   for (std::size_t k = 0; k < kNumLoads; ++k) {
-    for (std::size_t i = 0; i < sample.size(); ++i) values[i] = with_load(loads[sample[i]], sample[i]).load[k];
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      values[i] = with_load(loads[sample[i]], sample[i]).load[k];
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     typical.load[k] = *middle;

@@ -18,8 +18,7 @@ using Ids = std::vector<std::int64_t>;
 
 /// Ids of plan.json against those that steps.npy gives, in whatever order.
 Status agree_on_ids(const JsonFields& steps, std::string_view key, Ids found) {
-  OMNIBAL_ASSIGN(Ids claimed,
-                 steps.integers(key, 0, std::numeric_limits<std::int64_t>::max()));
+  OMNIBAL_ASSIGN(Ids claimed, steps.integers(key, 0, std::numeric_limits<std::int64_t>::max()));
   std::ranges::sort(claimed);
   std::ranges::sort(found);
   if (claimed == found) return {};
@@ -53,8 +52,7 @@ Status check_place_and_load(const plan::PlanReader& plan, const Json& worst, std
   }
   const std::int64_t entry = found - table.pack_ids.begin();
   OMNIBAL_RETURN_IF_ERROR(agree(worst, "rank", entry % table.dp));
-  OMNIBAL_RETURN_IF_ERROR(
-      agree(worst, "micro_batch", entry / table.dp % table.micro_batches));
+  OMNIBAL_RETURN_IF_ERROR(agree(worst, "micro_batch", entry / table.dp % table.micro_batches));
   return agree(worst, "step", entry / table.dp / table.micro_batches);
 }
 
@@ -129,9 +127,10 @@ Finding check_worst_pack(const plan::PlanReader& plan) {
       JsonFields(*worst, document_name(), "worst_pack").integer("pack", 0, num_packs - 1));
   OMNIBAL_RETURN_IF_ERROR(check_place_and_load(plan, *worst, pack));
   if (plan.profile() == nullptr) {
-    return fmt::format("pack {} is where it should be; its bytes not: without a model part they "
-                       "are a default model's",
-                       pack);
+    return fmt::format(
+        "pack {} is where it should be; its bytes not: without a model part they "
+        "are a default model's",
+        pack);
   }
   OMNIBAL_RETURN_IF_ERROR(check_bytes(plan, *worst, pack));
   return fmt::format("no pack keeps more bytes than pack {}", pack);

@@ -90,8 +90,7 @@ TEST(EpochOrderProperty, EveryEpochRunsEveryPackAsTheTailSays) {
     const auto pool = group_pool(*table, n, options.tail);
     ASSERT_TRUE(pool.ok()) << to_text(pool.error());
     for (const std::uint32_t epoch : {1U, 2U, 1000000U}) {
-      ASSERT_NO_FATAL_FAILURE(
-          check_epoch(epoch_of(*pool, options.seed, epoch), n, options.tail));
+      ASSERT_NO_FATAL_FAILURE(check_epoch(epoch_of(*pool, options.seed, epoch), n, options.tail));
     }
   }
 }

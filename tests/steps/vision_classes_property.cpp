@@ -86,7 +86,7 @@ TEST(VisionClassesProperty, MovesTheMostTypicalPacksAndKeepsTheOrderOfTheOthers)
 }
 
 TEST(VisionClasses, TilesAreToldApartAndPatchesInBands) {
-  const std::vector<metrics::PackLoad> loads = {{0, 1, 1}, {511, 1, 1}, {510, 1, 1},
+  const std::vector<metrics::PackLoad> loads = {{0, 1, 1},     {511, 1, 1},   {510, 1, 1},
                                                 {10000, 1, 1}, {10015, 1, 1}, {10016, 1, 1}};
   std::vector<std::uint32_t> order(loads.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -59,7 +59,6 @@ struct StepOptions {
   std::int64_t window = 512;  // groups of dp packs that may wait for their like; 0: all
   Tail tail = Tail::kZeroWeight;
   std::uint64_t seed = 0;
-  std::uint32_t epoch = 0;  // another draw of the same seed; later epochs of a plan: epoch_order.h
   cost::LinearCost forward = {};  // predicts a pack's time; zero: it does not count
   std::optional<std::int64_t> first_pack = std::nullopt;  // its group runs first of all
 };
