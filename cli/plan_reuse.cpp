@@ -30,8 +30,9 @@ Status check_holds(const std::string& directory, const Context& context) {
 Flag reuse_flag(bool* reuse) {
   return {.name = "--reuse",
           .target = reuse,
-          .help = "Keep the plan that --out holds if it is of the same inputs and options and "
-                  "holds; refuse it, saying why, if it is stale"};
+          .help =
+              "Keep the plan that --out holds if it is of the same inputs and options and "
+              "holds; refuse it, saying why, if it is stale"};
 }
 
 Result<std::optional<Output>> keep_plan(const std::string& directory,

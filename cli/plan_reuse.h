@@ -15,7 +15,8 @@ namespace omnibal::cli {
 Flag reuse_flag(bool* reuse);
 
 /// What the plan in `directory` says, once verified; nothing if there is no plan yet. Errors:
-/// kInvalidArgument (no directory), kStalePlan (of other inputs or options), kInvalidPlan (it does not hold), those of reading it.
+/// kInvalidArgument (no directory), kStalePlan (of other inputs or options), kInvalidPlan (it does
+/// not hold), those of reading it.
 Result<std::optional<Output>> keep_plan(const std::string& directory,
                                         const plan::Provenance& provenance, const Context& context);
 

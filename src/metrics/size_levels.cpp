@@ -61,12 +61,11 @@ std::vector<SizeLevel> cut_into_levels(std::span<SizedCount> sizes, const PackCa
   std::vector<SizeLevel> levels = {level_of(sizes, 0, sizes.size())};
   while (levels.size() < max_levels) {
     const auto widest = std::max_element(
-        levels.begin(), levels.end(), [&caps](const SizeLevel& a, const SizeLevel& b) {
-          return blur(a, caps) < blur(b, caps);
-        });
+        levels.begin(), levels.end(),
+        [&caps](const SizeLevel& a, const SizeLevel& b) { return blur(a, caps) < blur(b, caps); });
     if (widest->vision.spread() == 0 && widest->tokens.spread() == 0) break;
-    const bool by_vision = relative(widest->vision, caps.vision_units) >
-                           relative(widest->tokens, caps.tokens);
+    const bool by_vision =
+        relative(widest->vision, caps.vision_units) > relative(widest->tokens, caps.tokens);
     const std::size_t middle =
         cut(sizes, *widest, by_vision ? &SizedCount::vision : &SizedCount::tokens);
     const SizeLevel second = level_of(sizes, middle, widest->end);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLevels = 64;
 constexpr std::int64_t kMostVisionSteps = 63;
 constexpr std::int64_t kTableEntries = 1 << 13;
-constexpr std::int32_t kMostPivots = 200;
+constexpr std::int32_t kMostPivots = 400;
 
 /// Sizes in steps of cap / steps, rounded down: what fits in a pack still fits, since the sum of
 /// rounded parts is not above the rounded sum.
@@ -33,13 +33,14 @@ PatternProblem rounded_down(std::span<const SizeLevel> levels, const PackCaps& c
 }
 
 /// The most that samples of one pack weigh together, each type any number of times.
-std::int64_t heaviest_pack(const PatternProblem& problem, const std::vector<std::int64_t>& weights) {
+std::int64_t heaviest_pack(const PatternProblem& problem,
+                           const std::vector<std::int64_t>& weights) {
   const auto width = static_cast<std::size_t>(problem.token_cap) + 1;
   std::vector<std::int64_t> most((static_cast<std::size_t>(problem.vision_cap) + 1) * width);
   for (std::size_t k = 0; k < weights.size(); ++k) {
     const PatternType& type = problem.types[k];
-    const std::size_t step = static_cast<std::size_t>(type.vision) * width +
-                             static_cast<std::size_t>(type.tokens);
+    const std::size_t step =
+        static_cast<std::size_t>(type.vision) * width + static_cast<std::size_t>(type.tokens);
     for (std::int32_t v = type.vision; v <= problem.vision_cap; ++v) {
       const std::size_t row = static_cast<std::size_t>(v) * width;
       for (std::size_t i = row + static_cast<std::size_t>(type.tokens); i < row + width; ++i) {

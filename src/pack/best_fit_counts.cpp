@@ -28,8 +28,9 @@ class SampleSize {
   double operator()(std::uint32_t vision, std::uint32_t tokens) const {
     const double v = static_cast<double>(vision) / static_cast<double>(caps_.vision_units);
     const double t = static_cast<double>(tokens) / static_cast<double>(caps_.tokens);
-    return order_ == SizeOrder::kLargerShare ? std::max(v, t)
-                                             : vision_weight_ * v * v + (1 - vision_weight_) * t * t;
+    return order_ == SizeOrder::kLargerShare
+               ? std::max(v, t)
+               : vision_weight_ * v * v + (1 - vision_weight_) * t * t;
   }
 
  private:

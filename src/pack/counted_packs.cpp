@@ -76,7 +76,8 @@ std::int64_t room_for(const PackGroup& group, const metrics::PackCaps& caps,
   if (classes.vision[c] > 0) {
     room = std::min(room, (caps.vision_units - group.vision) / classes.vision[c]);
   }
-  if (classes.tokens[c] > 0) room = std::min(room, (caps.tokens - group.tokens) / classes.tokens[c]);
+  if (classes.tokens[c] > 0)
+    room = std::min(room, (caps.tokens - group.tokens) / classes.tokens[c]);
   if (caps.samples > 0) room = std::min(room, caps.samples - group.samples);
   return room;
 }

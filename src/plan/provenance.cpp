@@ -27,8 +27,8 @@ std::string text_of(const Json& object, const std::string& key) {
 Error stale(const std::string& directory, const std::string& what, const std::string& made,
             const std::string& asked) {
   return Error(ErrorCode::kStalePlan,
-               fmt::format("the plan here is stale: it was made with {} {}, asked is {}", what, made,
-                           asked))
+               fmt::format("the plan here is stale: it was made with {} {}, asked is {}", what,
+                           made, asked))
       .in_file(directory)
       .with_hint("leave --reuse away to replace the plan, or choose another --out");
 }

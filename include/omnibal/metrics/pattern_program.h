@@ -38,8 +38,8 @@ struct Pattern {
 };
 
 struct PatternSolution {
-  double packs = 0;              // sum of copies
-  std::vector<double> weights;   // by type
+  double packs = 0;               // sum of copies
+  std::vector<double> weights;    // by type
   std::vector<Pattern> patterns;  // one a type at most
 };
 

@@ -18,9 +18,9 @@
 
 namespace omnibal::pack {
 
-/// Works on counts, as best_fit.h; floors and rounds are not used. A cap on the samples of a pack is
-/// respected but not planned for. O(samples + pivots of the program), about 0.05 s for the latter;
-/// 16 bytes a sample.
+/// Works on counts, as best_fit.h; floors and rounds are not used. A cap on the samples of a pack
+/// is respected but not planned for. O(samples + pivots of the program), about 0.05 s for the
+/// latter; 16 bytes a sample.
 Packs pack_patterns(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
                     const PackLimits& limits, std::uint64_t seed);
 
