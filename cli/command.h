@@ -24,10 +24,13 @@ namespace omnibal::cli {
 /// What every command gets: the common flags and a way to tell how far it is.
 struct Context {
   std::uint64_t seed = 0;
-  int threads = 0;  // 0: all
+  int threads = 0;    // 0: all
+  bool json = false;  // --json: standard output is for the answer
   Progress progress;
   /// Prints one line to stderr unless --quiet: a warning that does not stop the work.
   std::function<void(const std::string&)> warn;
+  /// Prints to stderr unless --quiet: an answer where standard output carries something else.
+  std::function<void(const std::string&)> note;
 };
 
 /// What a command has to say: `json` for --json (without command, version and seconds, which

@@ -41,11 +41,18 @@ Context make_context(const CommonOptions& common) {
   log->set_level(common.quiet ? spdlog::level::err : spdlog::level::info);
   return {.seed = static_cast<std::uint64_t>(common.seed),
           .threads = static_cast<int>(common.threads),
+          .json = common.json,
           .progress = make_progress_bar(common.quiet, common.verbose),
-          .warn = [log](const std::string& line) {
-            clear_progress_bar();
-            log->warn("{}", line);
-          }};
+          .warn =
+              [log](const std::string& line) {
+                clear_progress_bar();
+                log->warn("{}", line);
+              },
+          .note =
+              [quiet = common.quiet](const std::string& text) {
+                clear_progress_bar();
+                if (!quiet) fmt::print(stderr, "{}", text);
+              }};
 }
 
 int run(const Command& command, const CommonOptions& common) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/limits_text.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 
@@ -43,7 +44,9 @@ std::string stage_table(const plan::Plan& plan) {
 
 std::string to_text(const plan::Plan& plan, bool with_stages) {
   const steps::StepSummary& steps = *plan.data.step_summary;
-  std::string text = fmt::format(
+  std::string text;
+  if (plan.data_options.choice) text = to_text(*plan.data_options.choice) + '\n';
+  text += fmt::format(
       "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
       "{} steps of {} micro-batches on {} ranks; imbalance vision {:.4f}, tokens {:.4f}, "
       "attention {:.4f}, time {:.4f}\n"

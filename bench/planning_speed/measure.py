@@ -2,7 +2,6 @@
 """Seconds and peak memory of `omnibal pack` and `omnibal plan`, and of ISF in plain Python."""
 import json
 import pathlib
-import random
 import resource
 import subprocess
 import sys
@@ -10,36 +9,13 @@ import time
 
 import numpy as np
 
+sys.path.insert(0, "tests/reference")
+from isf import isf  # noqa: E402
+
 OMNIBAL = "build/release/bin/omnibal"
 CAPS = ["--vision-cap", "9", "--token-cap", "4096"]
 MODEL = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", "64", "--tp", "2",
          "--pp", "4"]
-
-
-def python_isf(vision, tokens, rounds=50, seed=0):
-    """The paper's packer, written from the paper: lists, no tricks."""
-    rng = random.Random(seed)
-    pool, packs = list(range(len(tokens))), []
-    for turn in range(rounds):
-        rng.shuffle(pool)
-        groups, group, units, length = [], [], 0, 0
-        for sample in pool:
-            if units + vision[sample] > 9 or length + tokens[sample] > 4096:
-                groups.append((group, units, length))
-                group, units, length = [], 0, 0
-            group.append(sample)
-            units += vision[sample]
-            length += tokens[sample]
-        groups.append((group, units, length))
-        pool = []
-        for group, units, length in groups:
-            if turn + 1 == rounds or units >= 9 or length >= 3968:
-                packs.append(group)
-            else:
-                pool += group
-        if not pool:
-            break
-    return packs
 
 
 def timed(arguments):
@@ -57,7 +33,7 @@ def main():
     plan_s, planned = timed(["plan", out / "corpus", *MODEL, *CAPS, "--out", out / "plan"])
     peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     began = time.perf_counter()
-    packs = python_isf(vision, tokens)
+    packs = isf(vision, tokens, 9, 4096)
     python_s = time.perf_counter() - began
     print(f"plain Python ISF, in memory     {python_s:7.2f} s   {len(packs)} packs")
     print(f"omnibal pack, read and written  {pack_s:7.2f} s   {packed['packs']} packs, "

@@ -3,8 +3,10 @@
 // omnibal compare: methods side by side, as the paper's table 3.
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/options/data_flags.h"
@@ -25,20 +27,31 @@ struct CompareFlags {
   std::int64_t dp = 8;
   std::vector<std::string> methods;
   std::string model = plan::kReferenceModel;
+  bool scaling = false;
 };
+
+/// Ranks that --scaling deals to.
+constexpr std::array<std::int64_t, 8> kScalingRanks = {8, 16, 32, 64, 128, 256, 512, 1024};
 
 struct Row {
   std::string method;
   plan::MethodFigures figures;
   double pack_seconds = 0;
+  std::vector<std::optional<metrics::DistRatios>> scaling;  // by kScalingRanks, if asked for
 };
 
-Result<Row> measure(const std::string& name, const plan::ComparisonTask& task,
-                    const Progress& progress) {
+Result<Row> measure(const std::string& name, const CompareFlags& flags,
+                    const plan::ComparisonTask& task, const Progress& progress) {
   const auto began = std::chrono::steady_clock::now();
   OMNIBAL_ASSIGN(const plan::DealtGrouping dealt, plan::deal_by_method(name, task, progress));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  return Row{name, plan::judge(dealt, task), seconds.count()};
+  Row row{name, plan::judge(dealt, task), seconds.count(), {}};
+  if (!flags.scaling) return row;
+  for (const std::int64_t dp : kScalingRanks) {
+    OMNIBAL_ASSIGN(const auto imbalance, plan::imbalance_on(dp, name, dealt, task));
+    row.scaling.push_back(imbalance);
+  }
+  return row;
 }
 
 Json to_json(const Row& row) {
@@ -48,6 +61,42 @@ Json to_json(const Row& row) {
           {"dist_ratio", steps::to_json(row.figures.dist)},
           {"fill", {{"vision", row.figures.fill.vision}, {"tokens", row.figures.fill.tokens}}},
           {"pack_seconds", row.pack_seconds}};
+}
+
+Json scaling_json(const std::vector<Row>& rows) {
+  Json scaling = Json::array();
+  for (std::size_t k = 0; k < kScalingRanks.size(); ++k) {
+    for (const Row& row : rows) {
+      if (!row.scaling[k]) continue;
+      scaling.push_back({{"dp", kScalingRanks[k]},
+                         {"method", row.method},
+                         {"dist_ratio", steps::to_json(*row.scaling[k])}});
+    }
+  }
+  return scaling;
+}
+
+/// A line a method and load, a column a number of ranks.
+std::string scaling_text(const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> lines = {{"method", "load"}};
+  for (const std::int64_t dp : kScalingRanks) lines[0].push_back(fmt::format("{}", dp));
+  bool left_out = false;
+  const auto add_line = [&](const Row& row, const char* load, double metrics::DistRatios::*ratio) {
+    std::vector<std::string>& line = lines.emplace_back();
+    line = {row.method, load};
+    for (const std::optional<metrics::DistRatios>& dist : row.scaling) {
+      left_out = left_out || !dist;
+      line.push_back(dist ? fmt::format("{:.4f}", (*dist).*ratio) : "-");
+    }
+  };
+  for (const Row& row : rows) {
+    add_line(row, "vision", &metrics::DistRatios::vision);
+    add_line(row, "tokens", &metrics::DistRatios::tokens);
+    add_line(row, "attention", &metrics::DistRatios::attention);
+    add_line(row, "time", &metrics::DistRatios::time);
+  }
+  return "\nimbalance by data-parallel ranks, same packs" +
+         std::string(left_out ? " (-: fewer packs than ranks)" : "") + "\n\n" + text_table(lines);
 }
 
 std::string table_of(const std::vector<Row>& rows) {
@@ -68,12 +117,18 @@ std::string table_of(const std::vector<Row>& rows) {
 
 Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Corpus& corpus,
                                      const Context& context) {
-  OMNIBAL_ASSIGN(const plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, context.seed));
+  const plan::CapQuestion caps = cap_question(flags.packing);
+  OMNIBAL_ASSIGN(plan::DataPlanOptions options,
+                 data_plan_options(flags.packing, caps, corpus, context.seed));
+  OMNIBAL_RETURN_IF_ERROR(
+      choose_open_caps(flags.packing, caps, corpus, flags.model, flags.dp, context, options));
   plan::ComparisonTask task;
   task.samples = plan::columns(corpus);
-  auto admission = pack::admit(task.samples, options.limits, options.admission);
+  auto admission =
+      pack::admit(task.samples, options.limits, options.admission, plan::cut_columns(corpus));
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
+  task.cut_tokens = plan::cut_tokens(corpus, *admission);
+  if (!task.cut_tokens.empty()) task.samples.tokens = task.cut_tokens;
   task.accepted = std::move(admission->accepted);
   task.request = {.limits = options.limits,
                   .micro_batches = {.size = flags.packing.micro_batch, .dp = flags.dp},
@@ -105,13 +160,17 @@ Result<Output> run_compare(const CompareFlags& flags, const Context& context) {
   std::vector<Row> rows;
   Json rows_json = Json::array();
   for (const std::string& name : methods) {
-    OMNIBAL_ASSIGN(const Row row, measure(name, task, context.progress));
+    OMNIBAL_ASSIGN(const Row row, measure(name, flags, task, context.progress));
     rows.push_back(row);
     rows_json.push_back(to_json(row));
   }
   Output output;
   output.json = {{"dp", flags.dp}, {"micro_batch", flags.packing.micro_batch}, {"rows", rows_json}};
   output.text = to_text(flags, task, rows);
+  if (flags.scaling) {
+    output.json["scaling"] = scaling_json(rows);
+    output.text += scaling_text(rows);
+  }
   return output;
 }
 
@@ -128,7 +187,10 @@ std::vector<Flag> compare_flags(CompareFlags& flags) {
                    .help = "Methods to show beside random, sorted, device-group, isf and omnibal; "
                            "without, all there are but auto, whose packs omnibal runs",
                    .value_name = "NAME,..."},
-                  model_flag(&flags.model, "Model whose forward time is predicted")},
+                  model_flag(&flags.model, "Model whose forward time is predicted"),
+                  {.name = "--scaling",
+                   .target = &flags.scaling,
+                   .help = "Show the imbalance on 8, 16, ... 1024 ranks too"}},
                  packing_flags(flags.packing)});
 }
 
@@ -136,6 +198,7 @@ std::vector<Flag> compare_flags(CompareFlags& flags) {
 
 Command make_compare_command() {
   auto flags = std::make_shared<CompareFlags>();
+  flags->packing.limits = "paper";  // as in the paper's table 3
   return {.name = "compare",
           .summary = "Compare methods of forming micro-batches on one corpus",
           .description =
@@ -145,6 +208,7 @@ Command make_compare_command() {
               "the packs of method auto in steps whose ranks are alike.",
           .example =
               "omnibal compare corpus/ --dp 8 --micro-batch 4\n"
+              "omnibal compare corpus/ --vision-cap 9 --token-cap 4096 --scaling\n"
               "omnibal compare lengths.json --dp 64 --vision-cap 9 --token-cap 4096 "
               "--methods length-grouped --model internvit-300m+qwen2.5-0.5b",
           .flags = compare_flags(*flags),

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/data_plan_text.h"
+#include "cli/limits_text.h"
 #include "cli/options/data_flags.h"
 #include "cli/options/model_flags.h"
 #include "cli/plan_reuse.h"
@@ -24,7 +25,7 @@ using codec::Json;
 struct PackFlags {
   CorpusFlags corpus;
   PackingFlags packing;
-  std::string method = "isf";
+  std::string method = "auto";
   std::int64_t cp = 1;
   std::int64_t tp = 1;
   std::optional<std::int64_t> dp;
@@ -62,21 +63,26 @@ Status check_before_reading(const PackFlags& flags, const Context& context) {
                  fmt::format("{} pads its micro-batches and knows no caps: it makes no plan",
                              flags.method))
         .at_key("--method")
-        .with_hint(
-            "leave --out away to see its figures, or use a packer: isf, best-fit, "
-            "first-fit, patterns or auto");
+        .with_hint("leave --out away to see its figures, or use a packer: isf, best-fit, "
+                   "first-fit, patterns or auto");
   }
   return {};
 }
 
 Result<plan::DataPlanOptions> options_of(const PackFlags& flags, const corpus::Corpus& corpus,
                                          const Context& context) {
+  constexpr std::int64_t kUsualRanks = 8;
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(flags.cp, flags.tp));
   OMNIBAL_ASSIGN(plan::DataPlanOptions options,
-                 data_plan_options(flags.packing, corpus, context.seed));
+                 data_plan_options(flags.packing, caps, corpus, context.seed));
   OMNIBAL_ASSIGN(options.method, pack::parse_method(flags.method));
-  options.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, steps_of(flags, context));
   options.threads = context.threads;
+  OMNIBAL_ASSIGN(options.activation_bytes, plan::activation_bytes_of(plan::kReferenceModel));
+  options.worst_first = flags.steps.worst_first;
+  OMNIBAL_RETURN_IF_ERROR(choose_open_caps(flags.packing, caps, corpus, plan::kReferenceModel,
+                                           flags.dp.value_or(kUsualRanks), context, options));
   return options;
 }
 
@@ -101,11 +107,38 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                            .packs = data.grouping.packs,
                            .loads = data.loads,
                            .rejected = data.admission.rejected,
+                           .truncated = data.admission.truncated,
                            .steps = data.steps ? &*data.steps : nullptr,
                            .profile = nullptr,
                            .provenance = provenance,
                            .document = keys},
                           flags.out);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+struct TimedDataPlan {
+  plan::DataPlan data;
+  double pack_seconds = 0;  // steps included
+  double step_seconds = 0;
+};
+
+Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
+                                      const plan::DataPlanOptions& options,
+                                      const cost::LinearCost& forward, const Progress& progress) {
+  TimedDataPlan timed;
+  const auto began = std::chrono::steady_clock::now();
+  OMNIBAL_ASSIGN(timed.data, plan::pack_corpus(corpus, options, forward, progress));
+  timed.pack_seconds = seconds_since(began);
+  if (!options.steps) return timed;
+  const auto packed = std::chrono::steady_clock::now();
+  OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
+  timed.step_seconds = seconds_since(packed);
+  timed.pack_seconds += timed.step_seconds;
+  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, options));
+  return timed;
 }
 
 Result<Output> run_pack(const PackFlags& flags, const Context& context) {
@@ -122,18 +155,17 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
     }
   }
   OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
-  const auto began = std::chrono::steady_clock::now();
-  Result<plan::DataPlan> data =
-      plan::make_data_plan(loaded.corpus, options, forward, context.progress);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  if (!data) return at_its_source(std::move(data).error(), loaded.corpus);
+  Result<TimedDataPlan> timed = timed_data_plan(loaded.corpus, options, forward, context.progress);
+  if (!timed) return at_its_source(std::move(timed).error(), loaded.corpus);
   Output output;
-  output.json = plan::to_json(*data, loaded.corpus, options);
+  output.json = plan::to_json(timed->data, loaded.corpus, options);
   if (!flags.out.empty()) {
-    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, *data, provenance, output.json));
+    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, timed->data, provenance, output.json));
   }
-  output.json["pack_seconds"] = seconds.count();
-  output.text = to_text(*data, options, output.json, loaded.corpus);
+  output.json["pack_seconds"] = timed->pack_seconds;
+  if (options.steps) output.json["step_seconds"] = timed->step_seconds;
+  if (options.choice) output.text = to_text(*options.choice) + '\n';
+  output.text += to_text(timed->data, options, output.json, loaded.corpus);
   if (!flags.out.empty()) output.text += fmt::format("written to {}\n", flags.out);
   return output;
 }
@@ -163,21 +195,20 @@ std::vector<Flag> parallel_flags(PackFlags& flags) {
 }
 
 std::vector<Flag> pack_flags(PackFlags& flags) {
-  return joined(
-      {corpus_flags(flags.corpus),
-       {{.name = "--method",
-         .target = &flags.method,
-         .help = "How samples are grouped: by the paper's packer (isf), others (auto tries "
-                 "several and keeps the best), or a padded baseline to compare with",
-         .choices = pack::method_names()}},
-       packing_flags(flags.packing),
-       parallel_flags(flags),
-       step_flags(flags.steps),
-       {reuse_flag(&flags.reuse),
-        {.name = "--out",
-         .target = &flags.out,
-         .help = "The plan directory to write; without, figures alone are printed",
-         .value_name = "DIR"}}});
+  return joined({corpus_flags(flags.corpus),
+                 {{.name = "--method",
+                   .target = &flags.method,
+                   .help = "How samples are grouped: by the best of several packers, by one of them "
+                           "(isf is the paper's), or by a padded baseline to compare with",
+                   .choices = pack::method_names()}},
+                 packing_flags(flags.packing),
+                 parallel_flags(flags),
+                 step_flags(flags.steps),
+                 {reuse_flag(&flags.reuse),
+                  {.name = "--out",
+                   .target = &flags.out,
+                   .help = "The plan directory to write; without, figures alone are printed",
+                   .value_name = "DIR"}}});
 }
 
 }  // namespace
@@ -190,8 +221,8 @@ Command make_pack_command() {
               "Groups samples so that no pack passes the caps on vision units and tokens, each "
               "sample in exactly one pack or rejected with a reason. With --dp the packs are "
               "dealt into steps whose ranks carry nearly equal loads; the time of a pack is "
-              "predicted for internvl-chat-1.5-26b. Caps that are not given follow from the "
-              "samples.",
+              "predicted for internvl-chat-1.5-26b. Caps that are not given are those with which "
+              "its training on 8 A100 a data-parallel rank is predicted to take least.",
           .example =
               "omnibal pack corpus/ --vision-cap 9 --token-cap 4096\n"
               "omnibal pack lengths.json --dp 8 --micro-batches 32 --out data-plan/\n"

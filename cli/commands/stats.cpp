@@ -30,7 +30,9 @@ Json stats_json(const corpus::LoadedCorpus& loaded, const corpus::CorpusStats& s
     sources.push_back({{"name", source.name},
                        {"samples", source.num_samples},
                        {"weight", source.weight},
-                       {"repeat", source.repeat}});
+                       {"repeat", source.repeat},
+                       {"given", source.given()},
+                       {"left_out", source.left_out}});
   }
   Json lint = Json::array();
   for (const corpus::Finding& finding : loaded.findings) {
@@ -61,10 +63,12 @@ std::vector<std::string> summary_row(const char* name, const corpus::ColumnSumma
 }
 
 std::string source_table(const std::vector<corpus::Source>& sources) {
-  std::vector<std::vector<std::string>> rows = {{"source", "samples", "weight", "repeat"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"source", "rows", "left out", "samples", "weight", "repeat"}};
   for (const corpus::Source& source : sources) {
-    rows.push_back({source.name, fmt::format("{}", source.num_samples),
-                    fmt::format("{}", source.weight), fmt::format("{}", source.repeat)});
+    rows.push_back({source.name, fmt::format("{}", source.given()),
+                    fmt::format("{}", source.left_out), fmt::format("{}", source.num_samples),
+                    fmt::format("{}", source.weight), fmt::format("{:.4g}", source.repeat)});
   }
   return text_table(rows);
 }

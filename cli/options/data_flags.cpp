@@ -14,22 +14,21 @@ void warn_of_findings(const corpus::LoadedCorpus& loaded, const Context& context
   }
 }
 
-/// Caps from the flags; what is not given by the paper's heuristic.
-Result<pack::PackLimits> caps_of(const PackingFlags& flags, const corpus::Corpus& corpus) {
-  if (flags.vision_cap && flags.token_cap) {
-    return pack::PackLimits::with_paper_floors(*flags.vision_cap, *flags.token_cap);
+/// Sets the caps and who chose them.
+Status set_caps(const plan::CapQuestion& caps, const corpus::Corpus& corpus,
+                plan::DataPlanOptions& options) {
+  if (caps.vision_cap && caps.token_cap) {
+    options.limits = caps.rules.at(*caps.vision_cap, *caps.token_cap);
+    return {};
   }
-  return pack::paper_limits(plan::columns(corpus), {.token_cap = flags.token_cap,
-                                                    .vision_cap = flags.vision_cap,
-                                                    .micro_batch = flags.micro_batch});
-}
-
-void set_all_but_caps(const PackingFlags& flags, pack::PackLimits& limits) {
-  if (flags.vision_floor) limits.vision_floor = *flags.vision_floor;
-  if (flags.token_floor) limits.token_floor = *flags.token_floor;
-  limits.rounds = flags.rounds;
-  // A pack could hold any number of empty samples; non-empty ones cannot be more than its tokens.
-  limits.max_samples = flags.max_samples.value_or(flags.allow_empty ? limits.token_cap : 0);
+  options.caps_by = plan::CapSource::kPaper;
+  OMNIBAL_ASSIGN(options.limits,
+                 pack::paper_limits(plan::columns(corpus), {.token_cap = caps.token_cap,
+                                                            .vision_cap = caps.vision_cap,
+                                                            .micro_batch = options.micro_batch,
+                                                            .rules = caps.rules,
+                                                            .seed = options.seed}));
+  return {};
 }
 
 std::vector<Flag> cap_flags(PackingFlags& flags) {
@@ -57,9 +56,10 @@ std::vector<Flag> cap_flags(PackingFlags& flags) {
            .min = 0},
           {.name = "--limits",
            .target = &flags.limits,
-           .help = "How caps that are not given are chosen: as the paper's authors do, from the "
-                   "mean ratio of tokens to vision units",
-           .choices = {"paper"}}};
+           .help = "How caps that are not given are chosen: for the least predicted time of a step "
+                   "that fits in memory, or as the paper's authors do, from the mean ratio of "
+                   "tokens to vision units",
+           .choices = {"auto", "paper"}}};
 }
 
 }  // namespace
@@ -73,15 +73,45 @@ std::vector<Flag> corpus_flags(CorpusFlags& flags) {
           {.name = "--dummy",
            .target = &flags.dummy,
            .help = "Give a text-only sample without vision units a blank one"},
-          {.name = "--strict", .target = &flags.strict, .help = "Treat lint warnings as errors"}};
+          {.name = "--strict", .target = &flags.strict, .help = "Treat lint warnings as errors"},
+          {.name = "--weights",
+           .target = &flags.weights,
+           .help = "Shares of the epoch by source, in place of a wrapper's weights; sources not "
+                   "named have their own, or 1",
+           .value_name = "NAME=W,..."},
+          {.name = "--temperature",
+           .target = &flags.temperature,
+           .help = "Shares also follow the sources' sizes to the power of 1/T: 1 keeps the sizes, "
+                   "larger is more even",
+           .value_name = "T"},
+          {.name = "--epoch-samples",
+           .target = &flags.epoch_samples,
+           .help = "Samples of an epoch, in the sources' shares [default: all rows times their "
+                   "source's repeat]",
+           .value_name = "N",
+           .min = 1,
+           .max = INT32_MAX}};
+}
+
+Result<corpus::MixtureOptions> mixture_of(const CorpusFlags& flags, std::uint64_t seed) {
+  corpus::MixtureOptions mixture{
+      .temperature = flags.temperature, .epoch_samples = flags.epoch_samples, .seed = seed};
+  for (const std::string& text : flags.weights) {
+    OMNIBAL_ASSIGN(corpus::SourceWeight weight, corpus::parse_source_weight(text));
+    mixture.weights.push_back(std::move(weight));
+  }
+  return mixture;
 }
 
 Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context& context) {
   std::vector<corpus::Input> inputs;
   for (const std::string& text : flags.inputs) inputs.push_back(corpus::parse_input(text));
-  OMNIBAL_ASSIGN(corpus::LoadedCorpus loaded,
-                 corpus::read_corpus(inputs, {.add_dummy = flags.dummy, .strict = flags.strict},
-                                     context.progress));
+  OMNIBAL_ASSIGN(corpus::MixtureOptions mixture, mixture_of(flags, context.seed));
+  OMNIBAL_ASSIGN(
+      corpus::LoadedCorpus loaded,
+      corpus::read_corpus(
+          inputs, {.add_dummy = flags.dummy, .strict = flags.strict, .mixture = std::move(mixture)},
+          context.progress));
   warn_of_findings(loaded, context);
   return loaded;
 }
@@ -96,8 +126,9 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
                    .max = 1000000},
                   {.name = "--over-long",
                    .target = &flags.over_long,
-                   .help = "A sample above a cap is left out and listed, or ends the command",
-                   .choices = {"reject", "error"}},
+                   .help = "A sample above a cap is left out and listed, ends the command, or has "
+                           "its text cut where media and supervised tokens stay",
+                   .choices = pack::over_long_names()},
                   {.name = "--allow-empty",
                    .target = &flags.allow_empty,
                    .help = "Pack samples of 0 tokens too"},
@@ -116,17 +147,22 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
 }
 
 std::vector<Flag> step_flags(StepFlags& flags) {
-  return {{.name = "--window",
-           .target = &flags.window,
-           .help = "Groups of dp packs that are sorted together when steps are formed, 0 for the "
-                   "whole epoch",
-           .value_name = "N",
-           .min = 0},
-          {.name = "--tail",
-           .target = &flags.tail,
-           .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
-                   "out), or packs that run again",
-           .choices = {"zero-weight", "drop", "repeat"}}};
+  return {
+      {.name = "--window",
+       .target = &flags.window,
+       .help = "Groups of dp packs that may wait for their like when steps are formed, 0 for "
+               "the whole epoch",
+       .value_name = "N",
+       .min = 0},
+      {.name = "--tail",
+       .target = &flags.tail,
+       .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
+               "out), or packs that run again",
+       .choices = {"zero-weight", "drop", "repeat"}},
+      {.name = "--worst-first",
+       .target = &flags.worst_first,
+       .help = "Run the pack that keeps most memory in the first micro-batch of the first step, "
+               "so that a run that cannot hold it fails at once"}};
 }
 
 Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t seed) {
@@ -136,27 +172,61 @@ Result<steps::StepOptions> step_options(const StepFlags& flags, std::uint64_t se
 }
 
 Status check_flags(const PackingFlags& flags) {
-  pack::PackLimits limits = pack::PackLimits::with_paper_floors(flags.vision_cap.value_or(1),
-                                                                flags.token_cap.value_or(1));
-  set_all_but_caps(flags, limits);
-  return pack::check_limits(limits);
+  return pack::check_limits(
+      cap_question(flags).rules.at(flags.vision_cap.value_or(1), flags.token_cap.value_or(1)));
+}
+
+plan::CapQuestion cap_question(const PackingFlags& flags, std::int64_t token_multiple) {
+  return {.vision_cap = flags.vision_cap,
+          .token_cap = flags.token_cap,
+          .rules = {.vision_floor = flags.vision_floor,
+                    .token_floor = flags.token_floor,
+                    .rounds = flags.rounds,
+                    .max_samples = flags.max_samples,
+                    .allow_empty = flags.allow_empty,
+                    .token_multiple = token_multiple}};
+}
+
+bool caps_are_open(const PackingFlags& flags) {
+  return flags.limits == "auto" && !(flags.vision_cap && flags.token_cap);
 }
 
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
+                                                const plan::CapQuestion& caps,
                                                 const corpus::Corpus& corpus, std::uint64_t seed) {
   plan::DataPlanOptions options;
-  OMNIBAL_ASSIGN(options.limits, caps_of(flags, corpus));
-  set_all_but_caps(flags, options.limits);
-  options.admission.over_long =
-      flags.over_long == "error" ? pack::OverLong::kError : pack::OverLong::kReject;
+  OMNIBAL_ASSIGN(options.admission.over_long, pack::parse_over_long(flags.over_long));
   options.admission.allow_empty = flags.allow_empty;
   options.micro_batch = flags.micro_batch;
   options.seed = seed;
+  if (!caps_are_open(flags)) OMNIBAL_RETURN_IF_ERROR(set_caps(caps, corpus, options));
   return options;
 }
 
+Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps,
+                        const corpus::Corpus& corpus, const std::string& model, std::int64_t dp,
+                        const Context& context, plan::DataPlanOptions& options) {
+  if (!caps_are_open(flags)) return {};
+  OMNIBAL_ASSIGN(const plan::TrainingTarget target, plan::reference_target(model, dp));
+  OMNIBAL_ASSIGN(options.choice, plan::choose_limits({.samples = plan::columns(corpus),
+                                                      .target = target,
+                                                      .asked = caps,
+                                                      .method = options.method,
+                                                      .micro_batch = flags.micro_batch,
+                                                      .seed = context.seed,
+                                                      .threads = context.threads},
+                                                     context.progress));
+  options.limits = options.choice->limits;
+  options.caps_by = plan::CapSource::kAuto;
+  return {};
+}
+
 codec::Json to_json(const CorpusFlags& flags) {
-  return {{"input", flags.inputs}, {"dummy", flags.dummy}};
+  codec::Json json = {{"input", flags.inputs}, {"dummy", flags.dummy}};
+  if (!flags.weights.empty()) json["weights"] = flags.weights;
+  if (flags.temperature) json["temperature"] = *flags.temperature;
+  if (flags.epoch_samples) json["epoch_samples"] = *flags.epoch_samples;
+  return json;
 }
 
 codec::Json to_json(const PackingFlags& flags) {
@@ -177,7 +247,7 @@ codec::Json to_json(const PackingFlags& flags) {
 }
 
 codec::Json to_json(const StepFlags& flags) {
-  return {{"window", flags.window}, {"tail", flags.tail}};
+  return {{"window", flags.window}, {"tail", flags.tail}, {"worst_first", flags.worst_first}};
 }
 
 }  // namespace omnibal::cli

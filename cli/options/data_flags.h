@@ -17,9 +17,13 @@ struct CorpusFlags {
   std::vector<std::string> inputs;
   bool dummy = false;
   bool strict = false;
+  std::vector<std::string> weights;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> epoch_samples;
 };
 
-/// INPUT..., --dummy, --strict. Bound to `flags`, which must outlive the table.
+/// INPUT..., --dummy, --strict, --weights, --temperature, --epoch-samples. Bound to `flags`, which
+/// must outlive the table.
 std::vector<Flag> corpus_flags(CorpusFlags& flags);
 
 /// Reads the inputs; findings of the lint go to stderr as warnings.
@@ -28,7 +32,7 @@ Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context
 struct PackingFlags {
   std::optional<std::int64_t> vision_cap, token_cap, vision_floor, token_floor;
   std::int64_t rounds = 50;
-  std::string limits = "paper";
+  std::string limits = "auto";
   std::string over_long = "reject";
   bool allow_empty = false;
   std::optional<std::int64_t> max_samples;
@@ -41,16 +45,29 @@ std::vector<Flag> packing_flags(PackingFlags& flags);
 /// What can be refused before the input is read: kInvalidArgument.
 Status check_flags(const PackingFlags& flags);
 
-/// Caps as given, or by the paper's heuristic from the samples.
+/// What the flags say about limits; packs are padded to a multiple of `token_multiple`.
+plan::CapQuestion cap_question(const PackingFlags& flags, std::int64_t token_multiple = 1);
+
+/// Whether a cap is to be chosen by predicted time: it is not given, and not the paper's.
+bool caps_are_open(const PackingFlags& flags);
+
+/// Caps as given, or by the paper's heuristic from the samples; where they are open, none yet.
 Result<plan::DataPlanOptions> data_plan_options(const PackingFlags& flags,
+                                                const plan::CapQuestion& caps,
                                                 const corpus::Corpus& corpus, std::uint64_t seed);
+
+/// Chooses caps for `model` on the paper's cluster and sizes with `dp` ranks, if they are open.
+Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps,
+                        const corpus::Corpus& corpus, const std::string& model, std::int64_t dp,
+                        const Context& context, plan::DataPlanOptions& options);
 
 struct StepFlags {
   std::int64_t window = 512;
   std::string tail = "zero-weight";
+  bool worst_first = false;
 };
 
-/// --window, --tail.
+/// --window, --tail, --worst-first.
 std::vector<Flag> step_flags(StepFlags& flags);
 
 /// Error: kInvalidArgument.

@@ -54,13 +54,19 @@ ByteStream::~ByteStream() {
 Result<std::size_t> ByteStream::read(std::span<char> into) {
   std::size_t used = 0;
   while (used < into.size()) {
-    const ssize_t got = ::read(fd_, into.data() + used, into.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(ErrorCode::kFileUnreadable, "cannot read", path_);
+    OMNIBAL_ASSIGN(const std::size_t got, read_some(into.subspan(used)));
     if (got == 0) break;
-    used += static_cast<std::size_t>(got);
+    used += got;
   }
   return used;
+}
+
+Result<std::size_t> ByteStream::read_some(std::span<char> into) {
+  while (true) {
+    const ssize_t got = ::read(fd_, into.data(), into.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return system_error(ErrorCode::kFileUnreadable, "cannot read", path_);
+  }
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path, std::size_t padding) {

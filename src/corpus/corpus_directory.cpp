@@ -64,7 +64,9 @@ Result<Source> source_from(const Json& object, std::size_t index, const std::str
   OMNIBAL_ASSIGN(source.hash, fields.text_or("hash", ""));
   OMNIBAL_ASSIGN(source.num_samples, fields.integer("samples", 0, INT32_MAX));
   OMNIBAL_ASSIGN(source.weight, fields.number_or("weight", 1, kLeast, kMost));
-  OMNIBAL_ASSIGN(source.repeat, fields.number_or("repeat", 1, kLeast, kMost));
+  OMNIBAL_ASSIGN(source.repeat, fields.number_or("repeat", 1, 0, kMost));
+  OMNIBAL_ASSIGN(source.num_given, fields.integer_or("given", source.num_samples, 0, INT32_MAX));
+  OMNIBAL_ASSIGN(source.left_out, fields.integer_or("left_out", 0, 0, source.num_given));
   return source;
 }
 
@@ -157,6 +159,24 @@ void rename_sources(std::vector<Source>& sources, const std::string& name) {
     source.name = sources.size() == 1 ? name : name + "/" + source.name;
 }
 
+std::string header_path(const Input& input) {
+  return fmt::format("{}/{}", input.path, kHeaderName);
+}
+
+/// The header of a directory, its sources named as the user wants.
+Result<Header> header_in(const Input& input) {
+  Result<Header> header = read_header(header_path(input));
+  if (header.ok()) {
+    rename_sources(header->corpus.sources, input.name);
+    return header;
+  }
+  Error error = std::move(header).error();
+  if (error.code != ErrorCode::kFileNotFound) return error;
+  return Error(ErrorCode::kUnknownFormat, "the directory holds no corpus.json")
+      .in_file(input.path)
+      .with_hint("give a corpus directory or a file of lengths");
+}
+
 }  // namespace
 
 Json describe(const Corpus& corpus) {
@@ -167,7 +187,9 @@ Json describe(const Corpus& corpus) {
                        {"hash", source.hash},
                        {"samples", source.num_samples},
                        {"weight", source.weight},
-                       {"repeat", source.repeat}});
+                       {"repeat", source.repeat},
+                       {"given", source.given()},
+                       {"left_out", source.left_out}});
   }
   return {{"samples", corpus.size()},
           {"unit",
@@ -205,30 +227,29 @@ Status write_corpus(const Corpus& corpus, const std::string& directory) {
   return write_corpus(corpus, directory, {{"tool", fmt::format("omnibal {}", version())}});
 }
 
+Result<std::vector<std::string>> directory_names(const Input& input) {
+  OMNIBAL_ASSIGN(const Header header, header_in(input));
+  std::vector<std::string> names;
+  for (const Source& source : header.corpus.sources) names.push_back(source.name);
+  return names;
+}
+
 Status read_corpus_directory(Loading& loading, const Input& input) {
-  const std::string file = fmt::format("{}/{}", input.path, kHeaderName);
-  Result<Header> header = read_header(file);
-  if (!header.ok()) {
-    Error error = std::move(header).error();
-    if (error.code != ErrorCode::kFileNotFound) return error;
-    return Error(ErrorCode::kUnknownFormat, "the directory holds no corpus.json")
-        .in_file(input.path)
-        .with_hint("give a corpus directory or a file of lengths");
-  }
-  Corpus corpus = std::move(header->corpus);
+  OMNIBAL_ASSIGN(Header header, header_in(input));
+  const std::string file = header_path(input);
+  Corpus corpus = std::move(header.corpus);
   OMNIBAL_RETURN_IF_ERROR(for_each_column(corpus, [&](const char* name, auto& column) {
-    return read_column(column_path(input.path, name), header->samples, column);
+    return read_column(column_path(input.path, name), header.samples, column);
   }));
   OMNIBAL_RETURN_IF_ERROR(check_samples(corpus, input.path));
   const std::string hash = content_hash(corpus);
-  if (hash != header->hash) {
+  if (hash != header.hash) {
     return Error(ErrorCode::kChecksumMismatch, "the columns are not those corpus.json was made for")
         .in_file(file)
         .at_key("hash")
         .with_value(hash)
-        .with_limit(header->hash);
+        .with_limit(header.hash);
   }
-  rename_sources(corpus.sources, input.name);
   loading.inputs.push_back({input.path, hash});
   return add_corpus(loading, std::move(corpus), input.path);
 }

@@ -1,86 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "corpus/input_forms.h"
-#include "corpus/length_row.h"
+#include "corpus/length_reader.h"
 #include "omnibal/codec/json.h"
 
 namespace omnibal::corpus {
 namespace {
 
-constexpr std::int64_t kMaxDummy = UINT16_MAX;
-
-/// The unit of the contract: image flag 0 marks blank tiles.
-Result<SampleLengths> to_lengths(const LengthRow& row, std::int64_t index) {
-  SampleLengths sample{.vision = static_cast<std::uint32_t>(row.vit_num),
-                       .tokens = static_cast<std::uint32_t>(row.token_num)};
-  if (row.image_flags > 0) return sample;
-  if (row.vit_num > kMaxDummy) {
-    return Error(ErrorCode::kOutOfRange,
-                 fmt::format("sample {}: {} blank tiles, at most {} are allowed", index,
-                             row.vit_num, kMaxDummy))
-        .at_row(index)
-        .at_key("vit_num")
-        .with_value(row.vit_num)
-        .with_limit(kMaxDummy);
-  }
-  sample.dummy_vision = static_cast<std::uint16_t>(row.vit_num);
-  return sample;
-}
-
-/// Reads the rows of one source, one by one.
-class ListReader {
- public:
-  ListReader(Loading& loading, const RowReader& reader) : loading_(loading), reader_(reader) {}
-
-  Status add(const RowText& text) {
-    Result<LengthRow> row = parser_.parse(text.text, text.row);
-    if (!row.ok()) return placed(std::move(row).error(), text);
-    if (row->image_flags > row->vit_num) {
-      const auto repeat = static_cast<std::int64_t>(loading_.corpus.sources.back().repeat);
-      loading_.lint.add(
-          LintKind::kFlagsExceedTiles,
-          [&] {
-            return fmt::format("{} row {}: {} images are flagged, has {} tiles", reader_.name(),
-                               text.row, row->image_flags, row->vit_num);
-          },
-          repeat);
-    }
-    Result<SampleLengths> lengths = to_lengths(*row, text.row);
-    if (!lengths.ok()) return placed(std::move(lengths).error(), text);
-    add_sample(loading_, *lengths);
-    return {};
-  }
-
- private:
-  Error placed(Error error, const RowText& text) const {
-    error.where.file = reader_.name();
-    if (error.code == ErrorCode::kMalformedJson) {
-      error.message += fmt::format(" in what begins at line {}", text.line);
-    }
-    return error;
-  }
-
-  Loading& loading_;
-  const RowReader& reader_;
-  LengthRowParser parser_;
-};
-
 /// The rows of one source, of which the reader has given `row` already.
 Status read_rows(Loading& loading, Source source, std::optional<RowText> row, RowReader& reader) {
-  if (!row) {
-    const bool blank = reader.is_blank();
-    return Error(ErrorCode::kEmptyInput, blank ? "the file is empty" : "the list holds no sample")
-        .in_file(reader.name());
-  }
+  if (!row) return no_sample(reader);
   const std::string path = source.path;
   OMNIBAL_RETURN_IF_ERROR(use_unit(loading, VisionUnit{}, path));
   OMNIBAL_RETURN_IF_ERROR(begin_source(loading, std::move(source)));
-  ListReader list(loading, reader);
+  LengthReader list(reader.name(), loading.lint);
   while (row) {
-    OMNIBAL_RETURN_IF_ERROR(list.add(*row));
+    OMNIBAL_ASSIGN(const SampleLengths lengths, list.read(*row));
+    add_sample(loading, lengths);
     OMNIBAL_ASSIGN(row, reader.next());
   }
   loading.corpus.sources.back().hash = reader.hash();
@@ -104,11 +41,31 @@ bool is_single_row(std::string_view text, const std::string& file) {
 
 }  // namespace
 
+Result<std::vector<std::string>> source_names(const Input& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(input.path, ignored)) return directory_names(input);
+  OMNIBAL_ASSIGN(RowReader reader, RowReader::open(input.path, {}));
+  std::vector<std::string> names = {source_name(input)};
+  if (is_megatron_index(reader.first_bytes())) return names;
+  OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
+  if (is_wrapper(reader, first)) return wrapped_names(input.path, first->text);
+  return names;
+}
+
+Error no_sample(const RowReader& reader) {
+  return Error(ErrorCode::kEmptyInput,
+               reader.is_blank() ? "the file is empty" : "the list holds no sample")
+      .in_file(reader.name());
+}
+
+bool is_wrapper(const RowReader& reader, const std::optional<RowText>& first) {
+  return first && reader.is_single() && first->text.starts_with('{') &&
+         !is_single_row(first->text, reader.name());
+}
+
 Status read_json_lengths(Loading& loading, const Input& input, RowReader reader) {
   OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
-  const bool is_wrapper = first && reader.is_single() && first->text.starts_with('{') &&
-                          !is_single_row(first->text, reader.name());
-  if (is_wrapper) {
+  if (is_wrapper(reader, first)) {
     loading.inputs.push_back({input.path, reader.hash()});
     return read_wrapper(loading, input.path, first->text);
   }

@@ -23,6 +23,7 @@ namespace ondemand = simdjson::ondemand;
 static_assert(RowReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
 enum Key : std::size_t { kVitNum, kTokenNum, kImageFlags, kImageFlag, kNumKeys };
+constexpr std::string_view kWeight = "weight";
 constexpr std::array<std::string_view, kNumKeys> kKeyNames = {"vit_num", "token_num", "image_flags",
                                                               "image_flag"};
 
@@ -63,6 +64,24 @@ Error wrong_type(std::int64_t row, std::string_view key, ondemand::json_type typ
       .with_value(std::string(token.substr(0, kShown)));
 }
 
+/// The number in 0..kMaxLength that `value` must be.
+Result<double> weight_of(ondemand::value value, std::int64_t row) {
+  ondemand::json_type type{};
+  if (const auto problem = value.type().get(type)) return malformed(row, problem);
+  const std::string_view token = trim_token(value.raw_json_token());
+  if (type != ondemand::json_type::number) {
+    if (const auto problem = check_value(value)) return malformed(row, problem);
+    return row_error(ErrorCode::kWrongType, row, kWeight, "weight must be a number");
+  }
+  if (!is_json_number(token)) return malformed(row, simdjson::NUMBER_ERROR);
+  double number = 0;
+  const auto problem = std::from_chars(token.data(), token.data() + token.size(), number).ec;
+  if (problem == std::errc() && number >= 0 && number <= double{kMaxLength}) return number;
+  return row_error(ErrorCode::kOutOfRange, row, kWeight,
+                   fmt::format("weight is {}, from 0 to {} is allowed", token, kMaxLength))
+      .with_value(std::string(token));
+}
+
 Error out_of_range(std::int64_t row, std::string_view key, std::string_view token, bool negative) {
   const std::int64_t limit = negative ? 0 : kMaxLength;
   return row_error(ErrorCode::kOutOfRange, row, key,
@@ -98,7 +117,7 @@ Result<std::int64_t> length_of(ondemand::value value, std::int64_t row, std::str
   return error;
 }
 
-Result<LengthRow> assemble(const Found& found, std::int64_t row) {
+Result<LengthRow> assemble(const Found& found, double weight, std::int64_t row) {
   for (const Key key : {kVitNum, kTokenNum}) {
     if (!found[key]) {
       return row_error(ErrorCode::kMissingKey, row, kKeyNames[key],
@@ -117,7 +136,7 @@ Result<LengthRow> assemble(const Found& found, std::int64_t row) {
         .with_limit(*flags)
         .with_hint("keep one of the two keys");
   }
-  return LengthRow{*found[kVitNum], *found[kTokenNum], *flags};
+  return LengthRow{*found[kVitNum], *found[kTokenNum], *flags, weight};
 }
 
 /// A key that stands twice; empty if none does. O(n log n): a row may have any number of keys.
@@ -153,6 +172,7 @@ Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row
   if (const auto problem = document.get_object().get(object)) return malformed(row, problem);
   state_->keys.clear();
   Found found;
+  double weight = 1;
   for (auto entry : object) {
     ondemand::field field;
     if (const auto problem = std::move(entry).get(field)) return malformed(row, problem);
@@ -160,6 +180,10 @@ Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row
     if (const auto problem = field.unescaped_key().get(key)) return malformed(row, problem);
     state_->keys.push_back(key);
     const auto known = std::find(kKeyNames.begin(), kKeyNames.end(), key);
+    if (key == kWeight) {
+      OMNIBAL_ASSIGN(weight, weight_of(field.value(), row));
+      continue;
+    }
     if (known == kKeyNames.end()) {
       if (const auto problem = check_value(field.value())) return malformed(row, problem);
       continue;
@@ -172,7 +196,7 @@ Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row
     return row_error(ErrorCode::kDuplicateKey, row, duplicate,
                      fmt::format("the key \"{}\" stands twice", duplicate));
   }
-  return assemble(found, row);
+  return assemble(found, weight, row);
 }
 
 }  // namespace omnibal::corpus

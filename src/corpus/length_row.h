@@ -18,6 +18,7 @@ struct LengthRow {
   std::int64_t vit_num = 0;
   std::int64_t token_num = 0;
   std::int64_t image_flags = 0;
+  double weight = 1;  // 0 .. kMaxLength: how often the sample is wanted
 };
 
 /// Parses rows one after the other, keeping its buffers.
@@ -38,7 +39,7 @@ class LengthRowParser {
   std::unique_ptr<State> state_;
 };
 
-/// The keys that a row is known by.
+/// The keys that a row is known by: the lengths.
 bool is_length_key(std::string_view key);
 
 }  // namespace omnibal::corpus

@@ -8,26 +8,14 @@
 namespace omnibal::corpus {
 namespace {
 
-constexpr std::int64_t kMaxSamples = INT32_MAX;
-
 template <class T>
 void append(std::vector<T>& column, const std::vector<T>& more) {
   column.insert(column.end(), more.begin(), more.end());
 }
 
-/// [begin, end) of the column, `times` more.
-template <class T>
-void repeat_tail(std::vector<T>& column, std::size_t begin, std::int64_t times) {
-  const std::size_t length = column.size() - begin;
-  column.reserve(column.size() + length * static_cast<std::size_t>(times));
-  for (std::int64_t k = 0; k < times; ++k) {
-    for (std::size_t i = 0; i < length; ++i) column.push_back(column[begin + i]);
-  }
-}
-
 Status check_total(std::int64_t samples, const Source& source) {
   if (samples <= kMaxSamples) return {};
-  return Error(ErrorCode::kOutOfRange, "more samples, repeats included, than a corpus can hold")
+  return Error(ErrorCode::kOutOfRange, "more samples than a corpus can hold")
       .in_file(source.path)
       .with_value(samples)
       .with_limit(kMaxSamples);
@@ -71,6 +59,7 @@ Status begin_source(Loading& loading, Source source) {
         .in_file(source.path)
         .with_limit(static_cast<std::int64_t>(kMaxSources));
   }
+  loading.rows.push_back({.repeat = source.repeat, .weight = source.weight});
   sources.push_back(std::move(source));
   loading.source_begin = loading.corpus.size();
   return {};
@@ -86,23 +75,17 @@ void add_sample(Loading& loading, SampleLengths sample) {
   corpus.supervised.push_back(estimate_supervised(corpus.unit, sample));
   corpus.source.push_back(static_cast<std::uint16_t>(corpus.sources.size() - 1));
   corpus.row.push_back(row);
+  std::vector<RowWeight>& weights = loading.rows.back().row_weights;
+  if (sample.weight == 1 && weights.empty()) return;
+  weights.resize(row, kUnitWeight);
+  weights.push_back(to_row_weight(sample.weight));
 }
 
 Status end_source(Loading& loading) {
-  Corpus& corpus = loading.corpus;
-  Source& source = corpus.sources.back();
-  const std::int64_t rows = corpus.size() - loading.source_begin;
-  const auto repeat = static_cast<std::int64_t>(source.repeat);
-  source.num_samples = rows * repeat;
-  OMNIBAL_RETURN_IF_ERROR(check_total(loading.source_begin + source.num_samples, source));
-  const auto begin = static_cast<std::size_t>(loading.source_begin);
-  repeat_tail(corpus.vision, begin, repeat - 1);
-  repeat_tail(corpus.dummy_vision, begin, repeat - 1);
-  repeat_tail(corpus.tokens, begin, repeat - 1);
-  repeat_tail(corpus.supervised, begin, repeat - 1);
-  repeat_tail(corpus.source, begin, repeat - 1);
-  repeat_tail(corpus.row, begin, repeat - 1);
-  return {};
+  Source& source = loading.corpus.sources.back();
+  source.num_samples = loading.corpus.size() - loading.source_begin;
+  loading.rows.back().rows = source.num_samples;
+  return check_total(loading.corpus.size(), source);
 }
 
 Status add_corpus(Loading& loading, Corpus&& more, const std::string& file) {
@@ -112,7 +95,9 @@ Status add_corpus(Loading& loading, Corpus&& more, const std::string& file) {
   corpus.supervised_is_estimate =
       more.supervised_is_estimate || (sources_before > 0 && corpus.supervised_is_estimate);
   for (Source& source : more.sources) {
+    const std::int64_t rows = source.num_samples;
     OMNIBAL_RETURN_IF_ERROR(begin_source(loading, std::move(source)));
+    loading.rows.back() = {.rows = rows};  // its repeat and weight are in the samples already
   }
   OMNIBAL_RETURN_IF_ERROR(check_total(corpus.size() + more.size(), corpus.sources.back()));
   for (std::size_t i = 0; i < more.source.size(); ++i) {

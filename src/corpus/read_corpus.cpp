@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "corpus/input_forms.h"
+#include "omnibal/base/nearest_name.h"
 
 namespace omnibal::corpus {
 namespace {
@@ -30,6 +31,24 @@ Status check_inputs(const std::vector<Input>& inputs) {
   return {};
 }
 
+/// As far as the names are known without reading the rows; standard input is checked afterwards.
+Status check_names_early(const std::vector<Input>& inputs, const MixtureOptions& mixture) {
+  if (mixture.weights.empty()) return {};
+  std::vector<std::string> names;
+  for (const Input& input : inputs) {
+    if (input.path == "-") return {};
+    OMNIBAL_ASSIGN(const std::vector<std::string> more, source_names(input));
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return check_weighted_names(mixture.weights, names);
+}
+
+Status check_names(const Loading& loading, const MixtureOptions& mixture) {
+  std::vector<std::string> names;
+  for (const Source& source : loading.corpus.sources) names.push_back(source.name);
+  return check_weighted_names(mixture.weights, names);
+}
+
 Error lint_failed(const std::vector<Finding>& findings, const std::vector<Input>& inputs) {
   const std::int64_t count =
       std::accumulate(findings.begin(), findings.end(), std::int64_t{0},
@@ -47,6 +66,20 @@ Error lint_failed(const std::vector<Finding>& findings, const std::vector<Input>
 
 }  // namespace
 
+Status check_weighted_names(const std::vector<SourceWeight>& weights,
+                            std::span<const std::string> names) {
+  for (const SourceWeight& weight : weights) {
+    if (std::ranges::find(names, weight.source) != names.end()) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("there is no source \"{}\"; the nearest is \"{}\"", weight.source,
+                             nearest_name(weight.source, names)))
+        .at_key("weights." + weight.source)
+        .with_value(weight.weight)
+        .with_hint("`omnibal stats` lists the sources of these inputs");
+  }
+  return {};
+}
+
 Input parse_input(const std::string& text) {
   const std::size_t mark = text.find('=');
   const bool named = mark != std::string::npos && mark > 0 && text.find('/') > mark;
@@ -57,13 +90,17 @@ Input parse_input(const std::string& text) {
 Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOptions& options,
                                  const Progress& progress) {
   OMNIBAL_RETURN_IF_ERROR(check_inputs(inputs));
+  OMNIBAL_RETURN_IF_ERROR(check_mixture(options.mixture));
+  OMNIBAL_RETURN_IF_ERROR(check_names_early(inputs, options.mixture));
   Loading loading;
   loading.add_dummy = options.add_dummy;
   loading.progress = progress;
   for (const Input& input : inputs) OMNIBAL_RETURN_IF_ERROR(read_input(loading, input));
+  OMNIBAL_RETURN_IF_ERROR(check_names(loading, options.mixture));
   lint_columns(loading.corpus, loading.lint);
   std::vector<Finding> findings = loading.lint.worst_first();
   if (options.strict && !findings.empty()) return lint_failed(findings, inputs);
+  OMNIBAL_RETURN_IF_ERROR(mix_sources(loading, options.mixture));
   return LoadedCorpus{std::move(loading.corpus), std::move(findings), std::move(loading.inputs)};
 }
 

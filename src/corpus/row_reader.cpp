@@ -10,6 +10,8 @@ namespace omnibal::corpus {
 namespace {
 
 constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
+/// Less than this of an element is looked through again with every piece that arrives.
+constexpr std::size_t kPromptBytes = std::size_t{1} << 12;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_blank(char symbol) {
@@ -84,7 +86,8 @@ Result<RowReader> RowReader::open(const std::string& path, Progress progress) {
   return reader;
 }
 
-/// Moves what is left to the front and reads a window more.
+/// Moves what is left to the front and reads on: what there is, but where a long element is cut off
+/// as much again as is left of it, so that it is looked through a few times only.
 Status RowReader::fill() {
   const std::size_t left = filled_ - position_;
   if (position_ > 0) std::memmove(buffer_.data(), buffer_.data() + position_, left);
@@ -93,10 +96,15 @@ Status RowReader::fill() {
   const std::size_t window = known > 0 ? std::min(known + 1, kWindowBytes) : kWindowBytes;
   buffer_.resize(std::max(buffer_.size(), left * 2 + window + kPadding));
   const std::span<char> room(buffer_.data() + left, buffer_.size() - kPadding - left);
-  OMNIBAL_ASSIGN(const std::size_t got, stream_.read(room));
+  const std::size_t least = bytes_read_ == 0 ? kMagicBytes : left < kPromptBytes ? 1 : left;
+  std::size_t got = 0;
+  while (got < least && !stream_ended_) {
+    OMNIBAL_ASSIGN(const std::size_t more, stream_.read_some(room.subspan(got)));
+    got += more;
+    stream_ended_ = more == 0;
+  }
   hasher_.add(std::string_view(room.data(), got));
   filled_ = left + got;
-  stream_ended_ = got < room.size();
   bytes_read_ += static_cast<std::int64_t>(got);
   report(progress_, "reading " + name_, bytes_read_, stream_.size());
   return {};

@@ -16,7 +16,8 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr std::int64_t kMaxRepeat = INT32_MAX;
+constexpr double kLeast = std::numeric_limits<double>::min();
+constexpr double kMaxRepeat = INT32_MAX;
 
 /// A name that stands twice in the wrapper itself is a dataset given twice.
 Error name_twice_as_such(Error error) {
@@ -30,8 +31,8 @@ Error name_twice_as_such(Error error) {
 
 Result<double> repeat_of(const JsonFields& fields, const std::string& name,
                          const std::string& wrapper) {
-  OMNIBAL_ASSIGN(const std::int64_t repeat, fields.integer_or("repeat", 1, 1, kMaxRepeat));
-  OMNIBAL_ASSIGN(const std::int64_t same, fields.integer_or("repeat_time", repeat, 1, kMaxRepeat));
+  OMNIBAL_ASSIGN(const double repeat, fields.number_or("repeat", 1, kLeast, kMaxRepeat));
+  OMNIBAL_ASSIGN(const double same, fields.number_or("repeat_time", repeat, kLeast, kMaxRepeat));
   if (fields.has("repeat") && same != repeat) {
     return Error(ErrorCode::kConflictingKeys,
                  fmt::format("repeat is {} and repeat_time is {}", repeat, same))
@@ -41,25 +42,20 @@ Result<double> repeat_of(const JsonFields& fields, const std::string& name,
         .with_limit(repeat)
         .with_hint("keep one of the two keys");
   }
-  return static_cast<double>(same);
+  return same;
 }
 
 Result<Source> source_of(const std::string& name, const Json& dataset, const std::string& wrapper) {
-  constexpr double kLeast = std::numeric_limits<double>::min();
-  constexpr double kMost = std::numeric_limits<double>::max();
   const JsonFields fields(dataset, wrapper, name);
   OMNIBAL_ASSIGN(const std::string listed, fields.text("token_lengths"));
   const std::filesystem::path folder = std::filesystem::path(wrapper).parent_path();
   Source source{.name = name, .path = (folder / listed).string(), .hash = ""};
   OMNIBAL_ASSIGN(source.repeat, repeat_of(fields, name, wrapper));
-  OMNIBAL_ASSIGN(source.weight, fields.number_or("weight", 1, kLeast, kMost));
+  OMNIBAL_ASSIGN(source.weight, fields.number_or("weight", 1, kSmallestWeight, kLargestWeight));
   return source;
 }
 
-}  // namespace
-
-Status read_wrapper(Loading& loading, const std::string& path, std::string_view text) {
-  const std::string file = path == "-" ? "standard input" : path;
+Result<Json> parse_wrapper(const std::string& file, std::string_view text) {
   Result<Json> parsed = codec::parse_json(text, file);
   if (!parsed.ok()) return name_twice_as_such(std::move(parsed).error());
   if (parsed->empty()) {
@@ -71,7 +67,22 @@ Status read_wrapper(Loading& loading, const std::string& path, std::string_view 
         .with_value((*parsed)["format"].dump())
         .with_hint("of a corpus, give the directory");
   }
-  for (const auto& [name, dataset] : parsed->get_ref<const Json::object_t&>()) {
+  return parsed;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> wrapped_names(const std::string& path, std::string_view text) {
+  OMNIBAL_ASSIGN(const Json wrapper, parse_wrapper(path, text));
+  std::vector<std::string> names;
+  for (const auto& member : wrapper.get_ref<const Json::object_t&>()) names.push_back(member.first);
+  return names;
+}
+
+Status read_wrapper(Loading& loading, const std::string& path, std::string_view text) {
+  const std::string file = path == "-" ? "standard input" : path;
+  OMNIBAL_ASSIGN(const Json wrapper, parse_wrapper(file, text));
+  for (const auto& [name, dataset] : wrapper.get_ref<const Json::object_t&>()) {
     OMNIBAL_ASSIGN(Source source, source_of(name, dataset, file));
     const std::string listed = source.path;
     Status read = read_listed_lengths(loading, std::move(source));

@@ -61,6 +61,21 @@ double dist_ratio(const RankGrid& grid, std::span<const double> load) {
   return ratio_or_zero(sum, static_cast<double>(counted));
 }
 
+std::int64_t count_vision_idle_rows(const RankGrid& grid, std::span<const PackLoad> loads) {
+  std::int64_t idle_rows = 0;
+  for (std::int64_t r = 0; r < grid.rows(); ++r) {
+    bool runs = false;
+    bool idles = false;
+    for (std::int64_t i = r * grid.dp; i < (r + 1) * grid.dp; ++i) {
+      const std::int64_t pack = grid.packs[static_cast<std::size_t>(i)];
+      if (pack < 0) continue;
+      (loads[static_cast<std::size_t>(pack)].vision_units > 0 ? runs : idles) = true;
+    }
+    idle_rows += runs && idles ? 1 : 0;
+  }
+  return idle_rows;
+}
+
 DistRatios dist_ratios(const RankGrid& grid, std::span<const PackLoad> loads,
                        const cost::LinearCost& forward) {
   std::vector<double> values(loads.size());

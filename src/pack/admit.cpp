@@ -2,13 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <numeric>
-#include <optional>
 
-#include "omnibal/pack/packs.h"
+#include "omnibal/base/name_table.h"
+#include "pack/admission.h"
 
 namespace omnibal::pack {
 namespace {
+
+constexpr std::array kPolicies = {Named{OverLong::kReject, "reject"},
+                                  Named{OverLong::kError, "error"},
+                                  Named{OverLong::kTruncate, "truncate"}};
 
 Status check_range(std::string_view key, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value >= min && value <= max) return {};
@@ -19,32 +25,9 @@ Status check_range(std::string_view key, std::int64_t value, std::int64_t min, s
       .with_limit(value < min ? min : max);
 }
 
-/// Why no pack can hold the sample, if none can.
-std::optional<Rejection> reason_against(std::uint32_t sample, std::int64_t vision,
-                                        std::int64_t tokens, const metrics::PackCaps& caps,
-                                        bool allow_empty) {
-  if (tokens > caps.tokens) return Rejection{sample, "tokens", tokens, caps.tokens};
-  if (vision > caps.vision_units) return Rejection{sample, "vision", vision, caps.vision_units};
-  if (tokens == 0 && !allow_empty) return Rejection{sample, "zero_tokens", 0, 1};
-  return std::nullopt;
-}
-
 /// The key of a length list that holds what the reason is about.
 std::string key_of(const Rejection& rejection) {
-  return rejection.reason == "vision" ? "vit_num" : "token_num";
-}
-
-Error over_long_error(const Rejection& rejection) {
-  const bool tokens = rejection.reason == "tokens";
-  return Error(tokens ? ErrorCode::kTokenCapExceeded : ErrorCode::kVisionCapExceeded,
-               tokens ? "a sample has more tokens than a pack may hold"
-                      : "a sample has more vision units than a pack may hold")
-      .at_row(rejection.sample)
-      .at_key(key_of(rejection))
-      .with_value(rejection.value)
-      .with_limit(rejection.limit)
-      .with_hint(fmt::format("raise --{}-cap, or leave such samples out with --over-long reject",
-                             tokens ? "token" : "vision"));
+  return rejection.reason == "vision" || rejection.reason == "media" ? "vit_num" : "token_num";
 }
 
 Error nothing_usable(const std::vector<Rejection>& rejected, std::size_t num_samples) {
@@ -82,31 +65,79 @@ Status check_limits(const PackLimits& limits) {
   return check_range("token_multiple", limits.token_multiple, 1, limits.token_cap);
 }
 
+std::string_view to_string(OverLong policy) { return name_in(kPolicies, policy); }
+
+std::vector<std::string> over_long_names() { return names_in(kPolicies); }
+
+Result<OverLong> parse_over_long(std::string_view name) {
+  return parse_name(kPolicies, "over-long policy", "over_long", name);
+}
+
 std::int64_t token_multiple(std::int64_t cp, std::int64_t tp) {
   if (cp * tp <= 1) return 1;
   constexpr std::int64_t kTensorCoreMultiple = 8;
   return std::lcm(std::lcm(2 * cp, cp * tp), kTensorCoreMultiple);
 }
 
-Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
-                        const AdmissionOptions& options) {
+std::optional<Rejection> reason_against(std::uint32_t sample, std::int64_t vision,
+                                        std::int64_t tokens, const metrics::PackCaps& caps,
+                                        bool allow_empty) {
+  if (tokens > caps.tokens) return Rejection{sample, "tokens", tokens, caps.tokens};
+  if (vision > caps.vision_units) return Rejection{sample, "vision", vision, caps.vision_units};
+  if (tokens == 0 && !allow_empty) return Rejection{sample, "zero_tokens", 0, 1};
+  return std::nullopt;
+}
+
+Status check_admission(const PackLimits& limits, const AdmissionOptions& options) {
   OMNIBAL_RETURN_IF_ERROR(check_limits(limits));
-  if (options.allow_empty && limits.max_samples == 0) {
-    return Error(ErrorCode::kInvalidArgument,
-                 "samples of 0 tokens need a limit on the samples of a pack")
-        .at_key("max_samples")
-        .with_value(std::int64_t{0});
-  }
+  if (!options.allow_empty || limits.max_samples > 0) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               "samples of 0 tokens need a limit on the samples of a pack")
+      .at_key("max_samples")
+      .with_value(std::int64_t{0});
+}
+
+bool is_fatal(const Rejection& rejection, const AdmissionOptions& options) {
+  return options.over_long == OverLong::kError && rejection.reason != "zero_tokens";
+}
+
+Error over_long_error(const Rejection& rejection, std::int64_t row) {
+  const bool tokens = rejection.reason == "tokens";
+  return Error(tokens ? ErrorCode::kTokenCapExceeded : ErrorCode::kVisionCapExceeded,
+               tokens ? "a sample has more tokens than a pack may hold"
+                      : "a sample has more vision units than a pack may hold")
+      .at_row(row)
+      .at_key(key_of(rejection))
+      .with_value(rejection.value)
+      .with_limit(rejection.limit)
+      .with_hint(fmt::format("raise --{}-cap, or leave such samples out with --over-long reject",
+                             tokens ? "token" : "vision"));
+}
+
+Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
+                        const AdmissionOptions& options, const CutColumns& cut) {
+  OMNIBAL_RETURN_IF_ERROR(check_admission(limits, options));
+  const bool truncates = options.over_long == OverLong::kTruncate;
+  assert(!truncates || cut.supervised.size() == samples.tokens.size());
   const metrics::PackCaps caps = limits.caps();
   Admission admission;
   admission.accepted.reserve(samples.tokens.size());
   for (std::uint32_t i = 0; i < samples.tokens.size(); ++i) {
-    const auto reason =
+    auto reason =
         reason_against(i, samples.vision[i], samples.tokens[i], caps, options.allow_empty);
+    if (truncates && samples.tokens[i] > caps.tokens) {
+      const std::variant<Truncation, Rejection> outcome = cut_to_fit(i, samples, cut, caps);
+      if (const auto* shorter = std::get_if<Truncation>(&outcome)) {
+        admission.truncated.push_back(*shorter);
+        reason.reset();
+      } else {
+        reason = std::get<Rejection>(outcome);
+      }
+    }
     if (!reason) {
       admission.accepted.push_back(i);
-    } else if (options.over_long == OverLong::kError && reason->reason != "zero_tokens") {
-      return over_long_error(*reason);
+    } else if (is_fatal(*reason, options)) {
+      return over_long_error(*reason, i);
     } else {
       admission.rejected.push_back(*reason);
     }

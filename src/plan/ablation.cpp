@@ -38,7 +38,7 @@ struct Baseline {
 };
 
 Result<Baseline> random_baseline(const AblationTask& task) {
-  const metrics::SampleColumns samples = columns(task.corpus);
+  const metrics::SampleColumns samples = columns(task.corpus, task.plan.data);
   const DataPlanOptions& options = task.plan.data_options;
   const pack::MicroBatches batches = pack::random_micro_batches(
       samples, task.plan.data.admission.accepted,
@@ -49,31 +49,66 @@ Result<Baseline> random_baseline(const AblationTask& task) {
   return baseline;
 }
 
-}  // namespace
+/// Rows simulated one after the other.
+class Rows {
+ public:
+  Rows(std::int64_t count, const Progress& progress) : count_(count), progress_(progress) {}
 
-Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const Progress& progress) {
-  const std::vector<metrics::PackLoad>& loads = task.plan.data.loads;
+  void add(const AblationTask& task, const RowSetup& setup) {
+    report(progress_, "simulating the epoch", static_cast<std::int64_t>(rows_.size()), count_);
+    rows_.push_back(simulate_row(task, setup));
+    rows_.back().speedup = rows_.front().gpu_days / rows_.back().gpu_days;
+  }
+  std::vector<AblationRow> take() { return std::move(rows_); }
+
+ private:
+  std::int64_t count_;
+  const Progress& progress_;
+  std::vector<AblationRow> rows_;
+};
+
+/// The plan's packs in random order.
+Result<steps::StepTable> random_steps(const AblationTask& task) {
+  return steps::deal_randomly(task.plan.data.grouping.packs.size(), *task.plan.data_options.steps);
+}
+
+Status add_paper_rows(const AblationTask& task, Rows& rows) {
+  const Plan& plan = task.plan;
   OMNIBAL_ASSIGN(const Baseline baseline, random_baseline(task));
-  OMNIBAL_ASSIGN(
-      const steps::StepTable random_steps,
-      steps::deal_randomly(task.plan.data.grouping.packs.size(), *task.plan.data_options.steps));
+  OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
   const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
-  const partition::Cuts& cuts = task.plan.cuts;
-  const recompute::RecomputeMask& chosen = task.plan.recompute;
+  rows.add(task, {"baseline", baseline.steps, baseline.loads, even, full});
+  rows.add(task, {"+data", random, plan.data.loads, even, full});
+  rows.add(task, {"+model", random, plan.data.loads, plan.cuts, full});
+  rows.add(task, {"+memory", random, plan.data.loads, plan.cuts, plan.recompute});
+  return {};
+}
 
-  std::vector<AblationRow> rows;
-  for (const RowSetup& setup : {RowSetup{"baseline", baseline.steps, baseline.loads, even, full},
-                                RowSetup{"+data", random_steps, loads, even, full},
-                                RowSetup{"+model", random_steps, loads, cuts, full},
-                                RowSetup{"+memory", random_steps, loads, cuts, chosen},
-                                RowSetup{"+steps", *task.plan.data.steps, loads, cuts, chosen}}) {
-    report(progress, "simulating the epoch", static_cast<std::int64_t>(rows.size()), 5);
-    rows.push_back(simulate_row(task, setup));
-    rows.back().speedup = rows.front().gpu_days / rows.back().gpu_days;
-  }
-  return rows;
+void add_steps_row(const AblationTask& task, Rows& rows) {
+  rows.add(task, {"+steps", *task.plan.data.steps, task.plan.data.loads, task.plan.cuts,
+                  task.plan.recompute});
+}
+
+}  // namespace
+
+Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const Progress& progress) {
+  Rows rows(5, progress);
+  OMNIBAL_RETURN_IF_ERROR(add_paper_rows(task, rows));
+  add_steps_row(task, rows);
+  return rows.take();
+}
+
+Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
+                                               const Progress& progress) {
+  Rows rows(6, progress);
+  OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
+  OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
+  rows.add(task,
+           {"+packs", random, task.plan.data.loads, task.plan.cuts, task.plan.recompute});
+  add_steps_row(task, rows);
+  return rows.take();
 }
 
 }  // namespace omnibal::plan

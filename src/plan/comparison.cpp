@@ -7,19 +7,28 @@
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
 #include "omnibal/plan/pack_time.h"
+#include "omnibal/plan/worst_pack.h"
 
 namespace omnibal::plan {
 namespace {
 
 Result<steps::StepTable> deal(const std::string& name, const pack::Grouping& grouping,
                               const std::vector<metrics::PackLoad>& loads,
-                              const steps::StepOptions& options) {
+                              const ComparisonTask& task) {
+  steps::StepOptions options = task.steps;
+  options.forward = task.forward;
   if (name == kOurMethod) return steps::form_steps(loads, options);
   if (!grouping.padded) return steps::deal_randomly(grouping.packs.size(), options);
   steps::StepTable table;
   table.dp = options.dp;
   table.pack_ids = grouping.grid;
   return table;
+}
+
+Result<cost::Profile> profile_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
+  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
+  return cost::analytic_profile(spec, cluster, {});
 }
 
 }  // namespace
@@ -43,8 +52,24 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
   DealtGrouping dealt;
   dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
-  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task.steps));
+  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task));
   return dealt;
+}
+
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task) {
+  ComparisonTask on_dp = task;
+  on_dp.request.micro_batches.dp = dp;
+  on_dp.steps.dp = dp;
+  if (dealt.grouping.padded) {
+    OMNIBAL_ASSIGN(const DealtGrouping again, deal_by_method(name, on_dp, {}));
+    if (again.table.pack_ids.empty()) return std::optional<metrics::DistRatios>();
+    return std::optional(metrics::dist_ratios(again.table.grid(), again.loads, task.forward));
+  }
+  if (dealt.grouping.packs.size() < dp) return std::optional<metrics::DistRatios>();
+  OMNIBAL_ASSIGN(const steps::StepTable table, deal(name, dealt.grouping, dealt.loads, on_dp));
+  return std::optional(metrics::dist_ratios(table.grid(), dealt.loads, task.forward));
 }
 
 MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
@@ -57,10 +82,13 @@ MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
 }
 
 Result<cost::LinearCost> forward_of(const std::string& model) {
-  OMNIBAL_ASSIGN(const model::ModelSpec spec, model::load_model(model));
-  OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
-  OMNIBAL_ASSIGN(const cost::Profile profile, cost::analytic_profile(spec, cluster, {}));
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
   return cost::total_forward(profile);
+}
+
+Result<cost::LinearCost> activation_bytes_of(const std::string& model) {
+  OMNIBAL_ASSIGN(const cost::Profile profile, profile_of(model));
+  return activation_bytes_of(profile);
 }
 
 }  // namespace omnibal::plan

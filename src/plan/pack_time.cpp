@@ -10,6 +10,7 @@ pack::PackEvaluator step_time_of_packs(const steps::StepOptions& options,
                                        const cost::LinearCost& forward) {
   steps::StepOptions counted = options;
   counted.tail = steps::Tail::kZeroWeight;
+  counted.forward = forward;
   return [counted, forward](std::span<const metrics::PackLoad> loads) {
     const Result<steps::StepTable> table = steps::form_steps(loads, counted);
     if (!table) return std::numeric_limits<double>::max();

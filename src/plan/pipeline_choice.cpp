@@ -36,28 +36,38 @@ cost::Load full_pack(const pack::PackLimits& limits) {
   return {static_cast<double>(limits.vision_cap), tokens, tokens * tokens};
 }
 
-Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
-  const auto num_stages = static_cast<std::int32_t>(plan.sizes.pp);
-  const auto num_micro_batches = static_cast<std::int32_t>(plan.micro_batches);
+Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
+  const auto num_stages = static_cast<std::int32_t>(setting.num_stages);
+  const auto num_micro_batches = static_cast<std::int32_t>(setting.num_micro_batches);
   OMNIBAL_ASSIGN(const schedule::Schedule schedule,
-                 schedule::make_schedule(plan.schedule, num_stages, num_micro_batches));
+                 schedule::make_schedule(setting.kind, num_stages, num_micro_batches));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
-  OMNIBAL_RETURN_IF_ERROR(
-      cost::check_bytes(plan.profile, full_pack(plan.data_options.limits), plan.micro_batches));
-  PipelineProblem problem{
-      .profile = plan.profile,
-      .kind = plan.schedule,
-      .num_stages = num_stages,
-      .num_micro_batches = num_micro_batches,
-      .memory_bytes = plan.memory_bytes,
-      .threads = threads,
-      .mean_load = mean_load(plan.data.loads),
-      .at_caps = cost::evaluate(plan.profile, full_pack(plan.data_options.limits)),
-      .layers = {},
-      .schedule = std::move(compiled),
-      .in_flight = schedule::in_flight(schedule)};
-  problem.layers = recompute::bar_layers(plan.profile, problem.at_caps);
+  const cost::Load full = full_pack(setting.limits);
+  OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(setting.profile, full, setting.num_micro_batches));
+  PipelineProblem problem{.profile = setting.profile,
+                          .kind = setting.kind,
+                          .num_stages = num_stages,
+                          .num_micro_batches = num_micro_batches,
+                          .memory_bytes = setting.memory_bytes,
+                          .threads = setting.threads,
+                          .mean_load = setting.mean_load,
+                          .at_caps = cost::evaluate(setting.profile, full),
+                          .layers = {},
+                          .schedule = std::move(compiled),
+                          .in_flight = schedule::in_flight(schedule)};
+  problem.layers = recompute::bar_layers(setting.profile, problem.at_caps);
   return problem;
+}
+
+Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
+  return pipeline_problem({.profile = plan.profile,
+                           .kind = plan.schedule,
+                           .num_stages = plan.sizes.pp,
+                           .num_micro_batches = plan.micro_batches,
+                           .memory_bytes = plan.memory_bytes,
+                           .mean_load = mean_load(plan.data.loads),
+                           .limits = plan.data_options.limits,
+                           .threads = threads});
 }
 
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {

@@ -34,7 +34,22 @@ struct PipelineChoice {
   recompute::RecomputeMask recompute;
 };
 
-/// `plan` must outlive the problem: it has the profile.
+/// What a pipeline is chosen for.
+struct PipelineSetting {
+  const cost::Profile& profile;
+  schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
+  std::int64_t num_stages = 1;
+  std::int64_t num_micro_batches = 1;
+  std::int64_t memory_bytes = 0;
+  cost::Load mean_load;
+  pack::PackLimits limits;
+  int threads = 0;
+};
+
+/// The profile must outlive the problem. Errors: those of make_schedule, cost::check_bytes.
+Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting);
+
+/// For the packs of a plan.
 Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
 
 /// Cuts by `method` at the mean pack's load, judged with everything recomputed: recomputation is

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "omnibal/plan/plan_directory.h"
 
@@ -46,6 +47,15 @@ Status check_step_shape(const std::string& path, const std::vector<std::int64_t>
                                  : "a step holds too many packs"))
       .in_file(path)
       .with_limit(empty ? 1 : steps::kLargestStep);
+}
+
+/// What tail policy `drop` leaves out: later epochs deal it too.
+Result<std::vector<std::int64_t>> dropped_packs(const codec::Json& document) {
+  const std::string path(kPlanDocument);
+  OMNIBAL_ASSIGN(const codec::Json* steps, codec::JsonFields(document, path).object("steps"));
+  const codec::JsonFields fields(*steps, path, "steps");
+  if (!fields.has("dropped_pack_ids")) return std::vector<std::int64_t>();
+  return fields.integers("dropped_pack_ids", 0, std::numeric_limits<std::int64_t>::max());
 }
 
 /// Opens an array, keeps its mapping in `files` and points `column` at it.
@@ -102,10 +112,12 @@ Status PlanReader::read_optional_parts(const std::string& directory) {
     OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(path));
     OMNIBAL_ASSIGN(const std::span<const std::int64_t> ids, file.as<std::int64_t>(3));
     OMNIBAL_RETURN_IF_ERROR(check_step_shape(path, file.shape()));
-    steps_ = steps::StepTable{.num_steps = file.shape()[0],
-                              .micro_batches = file.shape()[1],
-                              .dp = file.shape()[2],
-                              .pack_ids = {ids.begin(), ids.end()}};
+    steps::StepTable& table = steps_.emplace();
+    table.num_steps = file.shape()[0];
+    table.micro_batches = file.shape()[1];
+    table.dp = file.shape()[2];
+    table.pack_ids.assign(ids.begin(), ids.end());
+    OMNIBAL_ASSIGN(table.dropped, dropped_packs(document_));
   }
   if (document_.contains("partition")) {
     OMNIBAL_ASSIGN(profile_, cost::read_profile(directory + "/profile.json"));

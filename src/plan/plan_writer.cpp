@@ -7,6 +7,7 @@
 
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/codec/hash.h"
+#include "omnibal/metrics/source_mix.h"
 #include "omnibal/plan/plan_directory.h"
 
 namespace omnibal::plan {
@@ -15,12 +16,12 @@ namespace {
 using codec::Json;
 
 codec::DirectoryKind directory_kind() {
-  return {
-      std::string(kPlanDocument),
-      std::string(kPlanFormat),
-      {std::string(kPlanDocument), std::string(kChecksums), "pack_offsets.npy", "pack_samples.npy",
-       "pack_load.npy", "supervised.npy", "steps.npy", "sample_vision.npy", "sample_tokens.npy",
-       "sample_source.npy", "sample_row.npy", "rejected.jsonl", "profile.json"}};
+  return {std::string(kPlanDocument),
+          std::string(kPlanFormat),
+          {std::string(kPlanDocument), std::string(kChecksums), "pack_offsets.npy",
+           "pack_samples.npy", "pack_load.npy", "supervised.npy", "steps.npy", "sample_vision.npy",
+           "sample_tokens.npy", "sample_source.npy", "sample_row.npy", "step_mix.npy",
+           "rejected.jsonl", "truncated.jsonl", "profile.json"}};
 }
 
 Json whole_document(const PlanFiles& files) {
@@ -32,13 +33,31 @@ Json whole_document(const PlanFiles& files) {
   return document;
 }
 
+/// `column` of the corpus with what truncation changed in it: a copy only where something is cut.
+class CutColumn {
+ public:
+  CutColumn(const PlanFiles& files, const std::vector<std::uint32_t>& column,
+            std::uint32_t pack::Truncation::*after)
+      : own_(column) {
+    if (files.truncated.empty()) return;
+    cut_ = column;
+    for (const pack::Truncation& cut : files.truncated) cut_[cut.sample] = cut.*after;
+  }
+  const std::vector<std::uint32_t>& values() const { return cut_.empty() ? own_ : cut_; }
+
+ private:
+  const std::vector<std::uint32_t>& own_;
+  std::vector<std::uint32_t> cut_;
+};
+
 std::vector<std::int64_t> supervised_per_pack(const PlanFiles& files) {
+  const CutColumn supervised(files, files.corpus.supervised, &pack::Truncation::supervised);
   std::vector<std::int64_t> sums;
   sums.reserve(static_cast<std::size_t>(files.packs.size()));
   for (std::int64_t p = 0; p < files.packs.size(); ++p) {
     std::int64_t sum = 0;
     for (const std::uint32_t sample : files.packs.view()[p]) {
-      sum += files.corpus.supervised[sample];
+      sum += supervised.values()[sample];
     }
     sums.push_back(sum);
   }
@@ -48,6 +67,21 @@ std::vector<std::int64_t> supervised_per_pack(const PlanFiles& files) {
 template <class T>
 Status write_column(const std::string& path, const std::vector<T>& values) {
   return codec::write_npy<T>(path, std::array{static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// Nothing beyond kMostStepMixRows.
+Status write_step_mix(const PlanFiles& files, const std::vector<std::uint32_t>& tokens,
+                      const std::string& path) {
+  const corpus::Corpus& corpus = files.corpus;
+  const auto num_sources = static_cast<std::int64_t>(corpus.sources.size());
+  if (files.steps->num_steps > kMostStepMixRows / num_sources) return {};
+  const metrics::SourcedSamples samples{{corpus.vision, tokens}, corpus.source, num_sources};
+  const std::vector<metrics::SourceTotals> rows =
+      metrics::step_mix(files.steps->pack_ids, files.steps->num_steps, files.packs.view(), samples);
+  static_assert(sizeof(metrics::SourceTotals) == 3 * sizeof(std::int64_t));
+  return codec::write_npy_bytes(path, codec::DType::kI8,
+                                std::array{files.steps->num_steps, num_sources, std::int64_t{3}},
+                                std::as_bytes(std::span(rows)));
 }
 
 Status write_arrays(const PlanFiles& files, const std::string& directory) {
@@ -64,29 +98,44 @@ Status write_arrays(const PlanFiles& files, const std::string& directory) {
       std::as_bytes(std::span(files.loads))));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("supervised.npy"), supervised_per_pack(files)));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_vision.npy"), files.corpus.vision));
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), files.corpus.tokens));
+  const CutColumn tokens(files, files.corpus.tokens, &pack::Truncation::to);
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), tokens.values()));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_source.npy"), files.corpus.source));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_row.npy"), files.corpus.row));
   if (files.steps == nullptr) return {};
+  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, tokens.values(), in("step_mix.npy")));
   return codec::write_npy<std::int64_t>(
       in("steps.npy"),
       std::array{files.steps->num_steps, files.steps->micro_batches, files.steps->dp},
       files.steps->pack_ids);
 }
 
+/// A line about a sample, which its source and row name.
+std::string line_of(const PlanFiles& files, std::uint32_t sample, const Json& more) {
+  Json line = {{"source", files.corpus.sources[files.corpus.source[sample]].name},
+               {"row", files.corpus.row[sample]}};
+  line.update(more);
+  // A name that is no UTF-8 is written as plan.json writes it: with replacement characters.
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Status write_rejected(const PlanFiles& files, const std::string& directory) {
   std::string lines;
   for (const pack::Rejection& rejection : files.rejected) {
-    const std::size_t source = files.corpus.source[rejection.sample];
-    const Json line = {{"source", files.corpus.sources[source].name},
-                       {"row", files.corpus.row[rejection.sample]},
-                       {"reason", rejection.reason},
-                       {"value", rejection.value},
-                       {"limit", rejection.limit}};
-    // A name that is no UTF-8 is written as plan.json writes it: with replacement characters.
-    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    lines += line_of(
+        files, rejection.sample,
+        {{"reason", rejection.reason}, {"value", rejection.value}, {"limit", rejection.limit}});
   }
   return codec::write_file_atomically(directory + "/rejected.jsonl", lines);
+}
+
+Status write_truncated(const PlanFiles& files, const std::string& directory) {
+  if (files.truncated.empty()) return {};
+  std::string lines;
+  for (const pack::Truncation& cut : files.truncated) {
+    lines += line_of(files, cut.sample, {{"from", cut.from}, {"to", cut.to}});
+  }
+  return codec::write_file_atomically(directory + "/truncated.jsonl", lines);
 }
 
 /// As `xxhsum -H2` prints it, so that `xxhsum -c checksums.txt` reads it; in order of name.
@@ -111,6 +160,7 @@ Status write_plan(const PlanFiles& files, const std::string& directory) {
                  codec::StagedDirectory::create(directory, directory_kind()));
   OMNIBAL_RETURN_IF_ERROR(write_arrays(files, staged.path()));
   OMNIBAL_RETURN_IF_ERROR(write_rejected(files, staged.path()));
+  OMNIBAL_RETURN_IF_ERROR(write_truncated(files, staged.path()));
   if (files.profile != nullptr) {
     OMNIBAL_RETURN_IF_ERROR(cost::write_profile(*files.profile, staged.path() + "/profile.json"));
   }

@@ -26,16 +26,14 @@ Result<cost::Profile> measured_profile(const model::ModelSpec& model, cost::Prof
   return profile;
 }
 
-/// The profile that was given, or the analytic one at the load of a full pack.
+/// The profile that was given, or the analytic one.
 Result<cost::Profile> choose_profile(const model::ModelSpec& model,
                                      const cluster::ClusterSpec& cluster,
                                      const PlanRequest& request) {
   if (request.profile) return measured_profile(model, *request.profile);
-  return cost::analytic_profile(model, cluster,
-                                {.tp = request.sizes.tp,
-                                 .dp = request.sizes.dp,
-                                 .heads = request.heads,
-                                 .load = full_pack(request.data.limits)});
+  return cost::analytic_profile(
+      model, cluster,
+      {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
 }
 
 DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batches) {
@@ -48,6 +46,86 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
   options.micro_batch = request.micro_batch;
   options.threads = request.threads;
   return options;
+}
+
+/// Caps that the user left open, and the micro-batches that go with them.
+Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
+                   const Progress& progress, Plan& plan) {
+  const TrainingTarget target{.model_name = plan.model_name,
+                              .profile = plan.profile,
+                              .cluster = plan.cluster,
+                              .sizes = plan.sizes,
+                              .schedule = plan.schedule,
+                              .memory_bytes = plan.memory_bytes,
+                              .global_batch = request.global_batch,
+                              .free_links = plan.free_links};
+  OMNIBAL_ASSIGN(LimitChoice choice, choose_limits({.samples = columns(corpus),
+                                                    .target = target,
+                                                    .asked = *request.caps,
+                                                    .method = request.data.method,
+                                                    .micro_batch = request.micro_batch,
+                                                    .window = plan.data_options.steps->window,
+                                                    .seed = plan.data_options.seed,
+                                                    .threads = request.threads},
+                                                   progress));
+  plan.micro_batches = choice.best.micro_batches;
+  plan.data_options.steps->micro_batches = plan.micro_batches;
+  plan.data_options.limits = choice.limits;
+  plan.data_options.caps_by = CapSource::kAuto;
+  plan.data_options.choice = std::move(choice);
+  return {};
+}
+
+/// The same plan with the paper's packer, and with the paper's caps unless the user gave caps.
+Plan with_paper_packs(const PlanRequest& request, const Plan& plan) {
+  Plan paper;
+  paper.data_options = plan.data_options;
+  paper.data_options.method = pack::Method::kIsf;
+  paper.sizes = plan.sizes;
+  paper.schedule = plan.schedule;
+  paper.profile = plan.profile;
+  paper.memory_bytes = plan.memory_bytes;
+  paper.micro_batches = plan.micro_batches;
+  const std::optional<LimitChoice>& choice = plan.data_options.choice;
+  if (choice && choice->paper) {
+    paper.micro_batches = request.global_batch / (request.sizes.dp * request.micro_batch);
+    paper.data_options.steps->micro_batches = paper.micro_batches;
+    paper.data_options.limits =
+        request.caps->rules.at(choice->paper->vision_cap, choice->paper->token_cap);
+  }
+  return paper;
+}
+
+/// The plan whose rows the paper's ablation shows: they do not depend on the packer and the caps
+/// that a plan chooses. Nothing where that is `plan` itself, or where the paper's caps would hold
+/// fewer samples or not fit in memory.
+Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanRequest& request,
+                                       const Plan& plan, const Progress& progress) {
+  const std::optional<Plan> none;
+  const std::optional<LimitChoice>& limits = plan.data_options.choice;
+  if (plan.data_options.method == pack::Method::kIsf && !(limits && limits->paper)) return none;
+  Plan paper = with_paper_packs(request, plan);
+  DataPlanOptions packs_alone = paper.data_options;
+  packs_alone.steps.reset();
+  OMNIBAL_ASSIGN(paper.data, make_data_plan(corpus, packs_alone, {}, progress));
+  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(paper, request.threads));
+  const Result<PipelineChoice> choice = choose_pipeline(problem);
+  if (!choice || paper.data.admission.rejected.size() > plan.data.admission.rejected.size()) {
+    return none;
+  }
+  paper.cuts = choice->cuts;
+  paper.recompute = choice->recompute;
+  return std::optional(std::move(paper));
+}
+
+Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
+                                             const PlanRequest& request, const Plan& plan,
+                                             const PipelineProblem& problem,
+                                             const Progress& progress) {
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
+  if (!paper) return make_ablation({corpus, plan, problem}, progress);
+  OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
+  return make_ablation({corpus, *paper, paper_problem}, {corpus, plan, problem}, progress);
 }
 
 }  // namespace
@@ -85,6 +163,9 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
   OMNIBAL_ASSIGN(plan.profile, choose_profile(model, cluster, request));
   plan.data_options = data_options(request, plan.micro_batches);
+  if (request.caps) OMNIBAL_RETURN_IF_ERROR(choose_caps(corpus, request, progress, plan));
+  if (!request.profile) plan.profile.load = full_pack(plan.data_options.limits);
+  plan.data_options.activation_bytes = activation_bytes_of(plan.profile);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
@@ -92,7 +173,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.cuts = choice.cuts;
   plan.recompute = choice.recompute;
   plan.stages = stages_at_caps(plan, problem);
-  OMNIBAL_ASSIGN(plan.ablation, make_ablation({corpus, plan, problem}, progress));
+  OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, progress));
   OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
   return plan;
 }

@@ -11,10 +11,11 @@ namespace {
 
 /// All accepted samples together, each a segment of its own, without padding.
 cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
+  const metrics::SampleColumns samples = columns(corpus, plan.data);
   cost::Load sum;
   for (const std::uint32_t sample : plan.data.admission.accepted) {
-    const double tokens = corpus.tokens[sample];
-    sum.vision_units += corpus.vision[sample];
+    const double tokens = samples.tokens[sample];
+    sum.vision_units += samples.vision[sample];
     sum.tokens += tokens;
     sum.token_pairs += tokens * tokens;
   }

@@ -5,27 +5,38 @@
 #include "steps/tail.h"
 
 namespace omnibal::steps {
+namespace {
+
+/// A table of `order`, row by row.
+StepTable in_rows(PackIds order, Tail tail, StepTable table) {
+  const auto dp = static_cast<std::size_t>(table.dp);
+  FormedGroups groups;
+  const auto behind = order.begin() + static_cast<std::ptrdiff_t>(order.size() / dp * dp);
+  groups.rest.assign(behind, order.end());
+  order.erase(behind, order.end());
+  groups.complete = std::move(order);
+  lay_out(std::move(groups), tail, table);
+  return table;
+}
+
+}  // namespace
 
 Result<StepTable> deal_randomly(std::int64_t num_packs, const StepOptions& options) {
   OMNIBAL_ASSIGN(StepTable table, start_table(num_packs, options));
-  std::vector<std::int64_t> order = shuffled_packs(num_packs, options);
-  apply_tail(options.tail, order, table);
-  fill_table(std::move(order), table);
-  return table;
+  const std::vector<std::uint32_t> order = shuffled_packs(num_packs, options);
+  return in_rows({order.begin(), order.end()}, options.tail, std::move(table));
 }
 
 Result<StepTable> steps_from_grid(std::span<const std::int64_t> grid, std::int64_t num_packs,
                                   const StepOptions& options) {
   OMNIBAL_ASSIGN(StepTable table, start_table(num_packs, options));
-  std::vector<std::int64_t> order(grid.begin(), grid.end());
+  PackIds order(grid.begin(), grid.end());
   std::vector<bool> dealt(static_cast<std::size_t>(num_packs));
   for (const std::int64_t pack : grid) dealt[static_cast<std::size_t>(pack)] = true;
   for (std::int64_t pack = 0; pack < num_packs; ++pack) {
     if (!dealt[static_cast<std::size_t>(pack)]) order.push_back(pack);
   }
-  apply_tail(options.tail, order, table);
-  fill_table(std::move(order), table);
-  return table;
+  return in_rows(std::move(order), options.tail, std::move(table));
 }
 
 }  // namespace omnibal::steps

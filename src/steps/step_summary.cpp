@@ -44,6 +44,7 @@ StepSummary summarize_steps(const StepTable& table, const metrics::GroupView& pa
   summary.zero_weight_packs = table.zero_weight_packs;
   summary.samples_per_step = samples_per_step(table, packs);
   summary.dist_ratio = metrics::dist_ratios(table.grid(), loads, forward);
+  summary.vision_idle_groups = metrics::count_vision_idle_rows(table.grid(), loads);
   return summary;
 }
 
@@ -55,12 +56,16 @@ codec::Json to_json(const metrics::DistRatios& ratios) {
 }
 
 codec::Json to_json(const StepSummary& summary) {
-  return {{"count", summary.count},
-          {"micro_batches", summary.micro_batches},
-          {"zero_weight_packs", summary.zero_weight_packs},
-          {"samples_per_step",
-           {{"mean", summary.samples_per_step.mean}, {"std", summary.samples_per_step.std}}},
-          {"dist_ratio", to_json(summary.dist_ratio)}};
+  codec::Json json = {
+      {"count", summary.count},
+      {"micro_batches", summary.micro_batches},
+      {"zero_weight_packs", summary.zero_weight_packs},
+      {"samples_per_step",
+       {{"mean", summary.samples_per_step.mean}, {"std", summary.samples_per_step.std}}},
+      {"dist_ratio", to_json(summary.dist_ratio)}};
+  if (summary.random_order) json["dist_ratio_random_order"] = to_json(*summary.random_order);
+  json["vision_idle_groups"] = summary.vision_idle_groups;
+  return json;
 }
 
 }  // namespace omnibal::steps

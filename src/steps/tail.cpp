@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
@@ -66,37 +67,83 @@ Result<StepTable> start_table(std::int64_t num_packs, const StepOptions& options
   return table;
 }
 
-std::vector<std::int64_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(num_packs));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  PhiloxRng rng(options.seed, RngStream::kStepWindow, options.epoch);
+std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(num_packs));
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  PhiloxRng rng(options.seed, RngStream::kStepWindow);
   shuffle(std::span(order), rng);
   return order;
 }
 
-void apply_tail(Tail tail, std::vector<std::int64_t>& order, StepTable& table) {
-  const auto step = static_cast<std::size_t>(packs_in_step(table));
-  const std::size_t given = order.size();
-  const std::size_t behind_last_step = given % step;
-  if (tail == Tail::kZeroWeight || behind_last_step == 0) return;
-  if (tail == Tail::kDrop) {
-    order.resize(given - behind_last_step);
-    table.dropped_packs = static_cast<std::int64_t>(behind_last_step);
-    return;
-  }
-  const std::size_t missing = step - behind_last_step;
-  order.reserve(given + missing);
-  for (std::size_t i = 0; i < missing; ++i) order.push_back(order[i % given]);
-  table.repeated_packs = static_cast<std::int64_t>(missing);
+void close_groups(FormedGroups& groups, const StepOptions& options) {
+  const auto dp = static_cast<std::size_t>(options.dp);
+  const auto micro_batches = static_cast<std::size_t>(options.micro_batches);
+  const std::size_t outside = groups.idle.size() + groups.rest.size();
+  const std::size_t rows = groups.complete.size() / dp + (outside + dp - 1) / dp;
+  const bool room_for_both = outside > dp || rows % micro_batches != 0;
+  if (options.tail == Tail::kZeroWeight && room_for_both) return;
+  groups.idle.insert(groups.idle.end(), groups.rest.begin(), groups.rest.end());
+  groups.rest = std::exchange(groups.idle, {});
+  if (outside < dp) return;
+  const auto end = groups.rest.begin() + static_cast<std::ptrdiff_t>(dp);
+  groups.complete.insert(groups.complete.end(), groups.rest.begin(), end);
+  groups.rest.erase(groups.rest.begin(), end);
 }
 
-void fill_table(std::vector<std::int64_t> order, StepTable& table) {
-  const auto given = static_cast<std::int64_t>(order.size());
-  const std::int64_t step = packs_in_step(table);
-  table.num_steps = (given + step - 1) / step;
-  order.resize(static_cast<std::size_t>(table.num_steps * step), kZeroWeightPack);
-  for (const std::int64_t pack : order) table.zero_weight_packs += pack == kZeroWeightPack ? 1 : 0;
-  table.pack_ids = std::move(order);
+namespace {
+
+/// Incomplete groups as rows, zero-weight packs behind them up to a whole step.
+void end_with_zero_weight(const FormedGroups& groups, StepTable& table) {
+  const auto dp = static_cast<std::size_t>(table.dp);
+  const auto step = static_cast<std::size_t>(packs_in_step(table));
+  PackIds& ids = table.pack_ids;
+  for (const PackIds* incomplete : {&groups.rest, &groups.idle}) {
+    ids.insert(ids.end(), incomplete->begin(), incomplete->end());
+    table.incomplete.insert(table.incomplete.end(), incomplete->begin(), incomplete->end());
+    ids.resize((ids.size() + dp - 1) / dp * dp, kZeroWeightPack);
+  }
+  ids.resize((ids.size() + step - 1) / step * step, kZeroWeightPack);
+}
+
+/// Whole steps; the packs of the groups that fill none are left out.
+void end_early(const FormedGroups& groups, StepTable& table) {
+  const auto step = static_cast<std::size_t>(packs_in_step(table));
+  const std::size_t kept = table.pack_ids.size() / step * step;
+  const auto first_dropped = table.pack_ids.begin() + static_cast<std::ptrdiff_t>(kept);
+  table.dropped.assign(first_dropped, table.pack_ids.end());
+  table.dropped.insert(table.dropped.end(), groups.rest.begin(), groups.rest.end());
+  table.pack_ids.resize(kept);
+}
+
+/// The incomplete group takes packs of the group before it, or its own where there is none; then
+/// the rows run again from the first.
+void end_with_repeats(const FormedGroups& groups, StepTable& table) {
+  const auto dp = static_cast<std::size_t>(table.dp);
+  const auto step = static_cast<std::size_t>(packs_in_step(table));
+  PackIds& ids = table.pack_ids;
+  const std::size_t complete = ids.size();
+  ids.insert(ids.end(), groups.rest.begin(), groups.rest.end());
+  const std::size_t given = ids.size();
+  for (std::size_t i = complete > 0 ? complete - dp : 0; ids.size() % dp != 0; ++i) {
+    ids.push_back(ids[i]);
+  }
+  const std::size_t end = (ids.size() + step - 1) / step * step;
+  for (std::size_t i = 0; ids.size() < end; ++i) ids.push_back(ids[i]);
+  table.repeated.assign(ids.begin() + static_cast<std::ptrdiff_t>(given), ids.end());
+}
+
+}  // namespace
+
+void lay_out(FormedGroups groups, Tail tail, StepTable& table) {
+  table.pack_ids = std::move(groups.complete);
+  if (tail == Tail::kZeroWeight) end_with_zero_weight(groups, table);
+  if (tail == Tail::kDrop) end_early(groups, table);
+  if (tail == Tail::kRepeat) end_with_repeats(groups, table);
+  const PackIds& ids = table.pack_ids;
+  table.num_steps = static_cast<std::int64_t>(ids.size()) / packs_in_step(table);
+  table.zero_weight_packs = std::count(ids.begin(), ids.end(), kZeroWeightPack);
+  table.dropped_packs = static_cast<std::int64_t>(table.dropped.size());
+  table.repeated_packs = static_cast<std::int64_t>(table.repeated.size());
 }
 
 }  // namespace omnibal::steps

@@ -13,16 +13,26 @@
 
 namespace omnibal::steps {
 
+using PackIds = std::vector<std::int64_t>;
+
+/// Packs as groups, before they are rows of a table.
+struct FormedGroups {
+  PackIds complete;  // [groups, dp]; the last group is the one most like `incomplete`
+  PackIds idle;      // fewer than dp packs without vision units
+  PackIds rest;      // fewer than dp packs
+};
+
 /// Checks the options and that there is something to deal; returns an empty table of these sizes.
 Result<StepTable> start_table(std::int64_t num_packs, const StepOptions& options);
 
-/// Ids 0 .. num_packs - 1 in the epoch's random order.
-std::vector<std::int64_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options);
+/// Ids 0 .. num_packs - 1 in random order.
+std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options);
 
-/// kDrop: cuts `order` to whole steps; kRepeat: appends its first packs again; counted in `table`.
-void apply_tail(Tail tail, std::vector<std::int64_t>& order, StepTable& table);
+/// Makes the groups that packs outside complete ones form, `idle` apart from `rest` where the tail
+/// policy and the number of rows allow: with zero-weight packs, if that takes no further step.
+void close_groups(FormedGroups& groups, const StepOptions& options);
 
-/// Moves `order` into the table, row by row, zero-weight packs behind it up to a whole step.
-void fill_table(std::vector<std::int64_t> order, StepTable& table);
+/// Fills the table from closed groups in the order in which they are, by the tail policy.
+void lay_out(FormedGroups groups, Tail tail, StepTable& table);
 
 }  // namespace omnibal::steps

@@ -16,9 +16,15 @@ using codec::JsonFields;
 
 constexpr std::array<std::string_view, 5> kRows = {"baseline", "+data", "+model", "+memory",
                                                    "+steps"};
+/// Where the plan has other packs than the paper's packer makes with the paper's caps, the first
+/// four rows are of those.
+constexpr std::array<std::string_view, 6> kRowsWithPacks = {"baseline", "+data",  "+model",
+                                                            "+memory",  "+packs", "+steps"};
+constexpr std::size_t kPaperRows = 4;
 
 /// What rows are measured against.
 struct Epoch {
+  bool with_packs = false;
   double num_steps = 0;
   double gpus = 0;
   double least_gpu_days = 0;  // of whoever runs every pack
@@ -37,37 +43,54 @@ struct Row {
   double gpu_days = 0;
 };
 
-Result<Row> read_row(const Json& json, std::size_t index) {
+Result<Row> read_row(const Json& json, std::size_t index, std::string_view name) {
   constexpr double kLeast = std::numeric_limits<double>::min();  // above 0
   const JsonFields fields(json, document_name(), fmt::format("ablation[{}]", index));
   Row row;
   OMNIBAL_ASSIGN(row.name, fields.text("name"));
   OMNIBAL_ASSIGN(row.step_s, fields.number("step_s", kLeast, 1e12));
   OMNIBAL_ASSIGN(row.gpu_days, fields.number("gpu_days", kLeast, 1e15));
-  if (row.name == kRows[index]) return row;
-  return violation("ablation[{}] is \"{}\", \"{}\" stands there", index, row.name, kRows[index]);
+  if (row.name == name) return row;
+  return violation("ablation[{}] is \"{}\", \"{}\" stands there", index, row.name, name);
 }
 
 /// Every rank cuts its share of the samples into micro-batches of their own, the last of which may
 /// hold fewer: up to dp more than without ranks. Nothing is known without the size of one.
-Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields& root) {
+Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields& root,
+                                  bool with_packs) {
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
-  OMNIBAL_ASSIGN(const Json* options,
+  OMNIBAL_ASSIGN(const Json* given,
                  JsonFields(*provenance, document_name(), "provenance").object("options"));
+  const JsonFields options(*given, document_name(), "provenance.options");
   OMNIBAL_ASSIGN(const std::int64_t size,
-                 JsonFields(*options, document_name(), "provenance.options")
-                     .integer_or("micro_batch", 0, 0, steps::kLargestStep));
-  if (size == 0) return StepCounts{};
-  const double step = static_cast<double>(plan.steps()->micro_batches * plan.steps()->dp);
+                 options.integer_or("micro_batch", 0, 0, steps::kLargestStep));
+  OMNIBAL_ASSIGN(const std::int64_t batch,
+                 options.integer_or("global_batch", 0, 0, std::int64_t{1} << 30));
+  if (size == 0 || (with_packs && batch < size)) return StepCounts{};
+  const double step =
+      static_cast<double>(with_packs ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
   const double fewest =
       std::ceil(static_cast<double>(plan.pack_samples().size()) / static_cast<double>(size));
   const double most = fewest + static_cast<double>(plan.steps()->dp);
   return StepCounts{std::max(1.0, std::floor(fewest / step)), std::ceil(most / step)};
 }
 
+double steps_of(const Row& row, double gpus) { return row.gpu_days * 86400 / (row.step_s * gpus); }
+
+/// The paper's rows but the baseline run the same steps, whatever they are.
+Status check_same_steps(const std::vector<Row>& rows, double gpus) {
+  for (std::size_t i = 2; i < kPaperRows; ++i) {
+    const double steps = steps_of(rows[i], gpus);
+    if (std::abs(steps - steps_of(rows[1], gpus)) <= 1e-6 * steps) continue;
+    return violation("{} and {} are of {} and {} steps", rows[i].name, rows[1].name, steps,
+                     steps_of(rows[1], gpus));
+  }
+  return {};
+}
+
 /// The baseline has its own number of steps, but a whole one.
 Status check_baseline(const Row& row, double gpus, const StepCounts& counts) {
-  const double steps = row.gpu_days * 86400 / (row.step_s * gpus);
+  const double steps = steps_of(row, gpus);
   const double whole = std::round(steps);
   if (std::abs(steps - whole) <= 1e-6 * steps && whole >= counts.fewest && whole <= counts.most) {
     return {};
@@ -76,13 +99,13 @@ Status check_baseline(const Row& row, double gpus, const StepCounts& counts) {
                    row.gpu_days, steps, row.step_s, counts.fewest, counts.most);
 }
 
-Status check_row(const Json& json, const Row& row, const Epoch& epoch) {
+Status check_row(const Json& json, const Row& row, std::size_t index, const Epoch& epoch) {
   OMNIBAL_RETURN_IF_ERROR(agree(json, "speedup", epoch.first_gpu_days / row.gpu_days));
   if (row.gpu_days < epoch.least_gpu_days * (1 - 1e-9)) {
     return violation("{} takes {} GPU days, nothing can take less than {}", row.name, row.gpu_days,
                      epoch.least_gpu_days);
   }
-  if (row.name == kRows.front()) return {};
+  if (index < (epoch.with_packs ? kPaperRows : 1)) return {};
   return agree(json, "gpu_days", row.step_s * epoch.num_steps * epoch.gpus / 86400);
 }
 
@@ -101,20 +124,25 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const Json* rows, root.array("ablation"));
-  if (rows->size() != kRows.size()) {
-    return violation("the ablation has {} rows, {} are needed", rows->size(), kRows.size());
+  const bool with_packs = rows->size() == kRowsWithPacks.size();
+  if (!with_packs && rows->size() != kRows.size()) {
+    return violation("the ablation has {} rows, {} or {} are possible", rows->size(), kRows.size(),
+                     kRowsWithPacks.size());
   }
-  OMNIBAL_ASSIGN(const Row first, read_row(rows->front(), 0));
-  Epoch epoch{.num_steps = static_cast<double>(plan.steps()->num_steps),
-              .gpus = static_cast<double>(pipeline.sizes.gpus()),
-              .first_gpu_days = first.gpu_days};
+  Epoch epoch{.with_packs = with_packs,
+              .num_steps = static_cast<double>(plan.steps()->num_steps),
+              .gpus = static_cast<double>(pipeline.sizes.gpus())};
   OMNIBAL_ASSIGN(epoch.least_gpu_days, least_gpu_days(root));
+  std::vector<Row> read;
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    OMNIBAL_ASSIGN(const Row row, read_row((*rows)[i], i));
-    OMNIBAL_RETURN_IF_ERROR(check_row((*rows)[i], row, epoch));
+    OMNIBAL_ASSIGN(Row row, read_row((*rows)[i], i, with_packs ? kRowsWithPacks[i] : kRows[i]));
+    read.push_back(std::move(row));
+    epoch.first_gpu_days = read.front().gpu_days;
+    OMNIBAL_RETURN_IF_ERROR(check_row((*rows)[i], read.back(), i, epoch));
   }
-  OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root));
-  OMNIBAL_RETURN_IF_ERROR(check_baseline(first, epoch.gpus, counts));
+  OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root, with_packs));
+  OMNIBAL_RETURN_IF_ERROR(check_baseline(read.front(), epoch.gpus, counts));
+  OMNIBAL_RETURN_IF_ERROR(check_same_steps(read, epoch.gpus));
   pipeline.steps.links.clear();
   const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);
   OMNIBAL_RETURN_IF_ERROR(agree(rows->back(), "step_s", step_s));

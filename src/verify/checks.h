@@ -40,6 +40,10 @@ Status agree(const codec::Json& object, std::string_view key, std::int64_t count
 /// Up to the rounding of sums that are taken in another order.
 Status agree(const codec::Json& object, std::string_view key, double computed);
 
+/// Every member of `computed` against the one of `claimed`: numbers as above, all else equal.
+/// `place` opens what is told.
+Status agree_all(const codec::Json& claimed, const codec::Json& computed, const std::string& place);
+
 /// `limits` of plan.json.
 struct Caps {
   std::int64_t vision_units = 0;
@@ -69,14 +73,19 @@ Finding check_checksums(const std::string& directory);
 
 Finding check_exactly_once(const plan::PlanReader& plan);
 Finding check_rejected(const plan::PlanReader& plan, const std::string& directory);
+Finding check_truncated(const plan::PlanReader& plan, const std::string& directory);
 Finding check_loads(const plan::PlanReader& plan);
 Finding check_caps(const plan::PlanReader& plan);
 Finding check_supervised(const plan::PlanReader& plan);
 Finding check_counts(const plan::PlanReader& plan);
 Finding check_packing_metrics(const plan::PlanReader& plan);
+Finding check_mix(const plan::PlanReader& plan);
 
 Finding check_steps(const plan::PlanReader& plan);
 Finding check_step_metrics(const plan::PlanReader& plan);
+Finding check_epochs(const plan::PlanReader& plan);
+Finding check_worst_pack(const plan::PlanReader& plan);
+Finding check_step_mix(const plan::PlanReader& plan, const std::string& directory);
 
 Finding check_parallel(const plan::PlanReader& plan);
 Finding check_partition(const plan::PlanReader& plan);
@@ -85,6 +94,6 @@ Finding check_memory(const plan::PlanReader& plan);
 Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& options);
 Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& options);
 
-Finding check_inputs(const plan::PlanReader& plan);
+Finding check_inputs(const plan::PlanReader& plan, const std::string& directory);
 
 }  // namespace omnibal::verify

@@ -35,6 +35,30 @@ Status agree(const codec::Json& object, std::string_view key, double computed) {
   return {};
 }
 
+Status agree_all(const codec::Json& claimed, const codec::Json& computed,
+                 const std::string& place) {
+  if (computed.is_number_float()) return agree({{place, claimed}}, place, computed.get<double>());
+  if (!computed.is_structured()) {
+    if (claimed == computed) return {};
+    return violation("plan.json says {} {}, recomputed it is {}", place, claimed.dump(),
+                     computed.dump());
+  }
+  if (claimed.type() != computed.type() ||
+      (computed.is_array() && claimed.size() != computed.size())) {
+    return violation("plan.json says {} {}", place, claimed.dump());
+  }
+  for (const auto& [key, value] : computed.items()) {
+    const std::string inner = fmt::format("{}.{}", place, key);
+    if (computed.is_object() && !claimed.contains(key)) {
+      return violation("plan.json lacks \"{}\"", inner);
+    }
+    const codec::Json& other =
+        computed.is_object() ? claimed[key] : claimed[static_cast<std::size_t>(std::stoul(key))];
+    OMNIBAL_RETURN_IF_ERROR(agree_all(other, value, inner));
+  }
+  return {};
+}
+
 Result<Caps> caps_of(const plan::PlanReader& plan) {
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
   OMNIBAL_ASSIGN(const codec::Json* limits,

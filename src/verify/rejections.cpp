@@ -2,8 +2,8 @@
 #include <limits>
 #include <sstream>
 
-#include "checks.h"
 #include "omnibal/codec/files.h"
+#include "truncated.h"
 
 namespace omnibal::verify {
 namespace {
@@ -20,8 +20,15 @@ struct Ground {
   bool holds = false;
 };
 
-Result<Ground> ground_of(const std::string& reason, std::int64_t vision, std::int64_t tokens,
-                         const metrics::PackCaps& caps) {
+/// `value` is what the line says: tokens of media and with a loss are in the inputs alone.
+Result<Ground> ground_of(const std::string& reason, std::int64_t value, std::int64_t vision,
+                         std::int64_t tokens, const metrics::PackCaps& caps) {
+  const bool too_long = tokens > caps.tokens && vision <= caps.vision_units;
+  const std::int64_t needed = tokens - caps.tokens + 1;
+  if (reason == "media") return Ground{value, caps.tokens - 1, too_long && value >= caps.tokens};
+  if (reason == "supervised") {
+    return Ground{value, needed, too_long && value >= 0 && value < needed && value <= tokens};
+  }
   if (reason == "tokens") return Ground{tokens, caps.tokens, tokens > caps.tokens};
   if (reason == "vision") return Ground{vision, caps.vision_units, vision > caps.vision_units};
   if (reason == "zero_tokens") return Ground{tokens, 1, tokens == 0};
@@ -37,7 +44,7 @@ Status check_ground(const plan::PlanReader& plan, const JsonFields& line, std::s
   OMNIBAL_ASSIGN(const std::int64_t limit, line.integer("limit", kLeast, kMost));
   const std::int64_t vision = plan.sample_vision()[sample];
   const std::int64_t tokens = plan.sample_tokens()[sample];
-  OMNIBAL_ASSIGN(const Ground ground, ground_of(reason, vision, tokens, caps));
+  OMNIBAL_ASSIGN(const Ground ground, ground_of(reason, value, vision, tokens, caps));
   if (ground.holds && value == ground.value && limit == ground.limit) return {};
   return violation(
              "sample {} is rejected for {} {} of {}, but it has {} tokens of {} and {} "
@@ -71,7 +78,48 @@ Status check_line(const plan::PlanReader& plan, const Json& sources, const Json&
   return check_ground(plan, line, sample, caps);
 }
 
+/// What a line says of tokens of media and with a loss. Lines that say something else, or nothing,
+/// are judged by check_rejected.
+Status compare_value(const std::string& text, std::size_t sample, const corpus::Corpus& corpus) {
+  const Result<Json> json = codec::parse_json(text, kFile);
+  if (!json || !json->is_object()) return {};
+  const Json reason = json->value("reason", Json());
+  const Json value = json->value("value", Json());
+  std::int64_t known = 0;
+  if (reason == Json("media")) {
+    known = media_tokens(corpus, sample);
+  } else if (reason == Json("supervised")) {
+    known = corpus.supervised[sample];
+  } else {
+    return {};
+  }
+  if (value == Json(known)) return {};
+  return violation("sample {} is rejected for {} {}, its input says {}", sample, reason.dump(),
+                   value.dump(), known)
+      .in_file(kFile);
+}
+
 }  // namespace
+
+Status compare_rejections(const plan::PlanReader& plan, const std::string& directory,
+                          const corpus::Corpus& corpus, bool truncates) {
+  OMNIBAL_ASSIGN(const std::vector<bool> placed, placed_samples(plan));
+  OMNIBAL_ASSIGN(const Caps limits, caps_of(plan));
+  const metrics::PackCaps caps = limits.usable();
+  OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kFile));
+  std::istringstream lines(text);
+  for (std::size_t sample = 0; sample < placed.size(); ++sample) {
+    if (placed[sample]) continue;
+    std::string line;
+    std::getline(lines, line);
+    OMNIBAL_RETURN_IF_ERROR(compare_value(line, sample, corpus));
+    const bool too_long =
+        corpus.tokens[sample] > caps.tokens && corpus.vision[sample] <= caps.vision_units;
+    if (!truncates || !too_long || !is_safe_cut(corpus, sample, caps.tokens)) continue;
+    return violation("sample {} is rejected, it could have been cut", sample).in_file(kFile);
+  }
+  return {};
+}
 
 Finding check_rejected(const plan::PlanReader& plan, const std::string& directory) {
   OMNIBAL_ASSIGN(const std::vector<bool> placed, placed_samples(plan));

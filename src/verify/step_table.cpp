@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "omnibal/metrics/balance.h"
+#include "omnibal/plan/cursor.h"
 #include "omnibal/plan/epoch.h"
 
 namespace omnibal::verify {
@@ -102,8 +103,11 @@ Status check_dist_ratio(const plan::PlanReader& plan, const Json& claimed) {
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "vision", of(&cost::Load::vision_units)));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "tokens", of(&cost::Load::tokens)));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "attention", of(&cost::Load::token_pairs)));
-  if (plan.profile() == nullptr) return {};
-  const cost::LinearCost forward = cost::total_forward(*plan.profile());
+  OMNIBAL_ASSIGN(const steps::StepSource source, plan::step_source(plan));
+  const cost::LinearCost& forward = source.options.forward;
+  if (plan.profile() != nullptr && forward != cost::total_forward(*plan.profile())) {
+    return violation("steps.forward_s is not the forward time of profile.json");
+  }
   return agree(claimed, "time",
                dist_of(plan, [&](const cost::Load& load) { return forward.at(load); }));
 }
@@ -140,10 +144,12 @@ Finding check_step_metrics(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_samples_per_step(plan, *samples));
   OMNIBAL_ASSIGN(const Json* dist, fields.object("dist_ratio"));
   OMNIBAL_RETURN_IF_ERROR(check_dist_ratio(plan, *dist));
-  return fmt::format("samples a step and dist ratios recomputed{}",
-                     plan.profile() != nullptr
-                         ? ""
-                         : "; that of time not: without a model part it is a default model's");
+  OMNIBAL_RETURN_IF_ERROR(
+      agree(*steps, "vision_idle_groups",
+            metrics::count_vision_idle_rows(plan.steps()->grid(), plan.pack_loads())));
+  return fmt::format(
+      "samples a step and dist ratios recomputed{}",
+      plan.profile() != nullptr ? "" : "; that of time by the costs that plan.json names");
 }
 
 }  // namespace omnibal::verify

@@ -14,17 +14,22 @@ namespace {
 std::vector<NamedCheck> data_checks(const plan::PlanReader& plan, const std::string& directory) {
   return {{"exactly_once", [&] { return check_exactly_once(plan); }},
           {"rejected", [&] { return check_rejected(plan, directory); }},
+          {"truncated", [&] { return check_truncated(plan, directory); }},
           {"loads", [&] { return check_loads(plan); }},
           {"caps", [&] { return check_caps(plan); }},
           {"supervised", [&] { return check_supervised(plan); }},
           {"counts", [&] { return check_counts(plan); }},
           {"packing_metrics", [&] { return check_packing_metrics(plan); }},
-          {"inputs", [&] { return check_inputs(plan); }}};
+          {"mix", [&] { return check_mix(plan); }},
+          {"inputs", [&] { return check_inputs(plan, directory); }}};
 }
 
-std::vector<NamedCheck> step_checks(const plan::PlanReader& plan) {
+std::vector<NamedCheck> step_checks(const plan::PlanReader& plan, const std::string& directory) {
   return {{"steps", [&] { return check_steps(plan); }},
-          {"step_metrics", [&] { return check_step_metrics(plan); }}};
+          {"step_metrics", [&] { return check_step_metrics(plan); }},
+          {"epochs", [&] { return check_epochs(plan); }},
+          {"worst_pack", [&] { return check_worst_pack(plan); }},
+          {"step_mix", [&] { return check_step_mix(plan, directory); }}};
 }
 
 std::vector<NamedCheck> model_checks(const plan::PlanReader& plan, const VerifyOptions& options) {
@@ -71,7 +76,8 @@ Result<Verdict> verify_plan(const std::string& directory, const VerifyOptions& o
                                       }}));
   if (!plan) return verdict;
   std::vector<NamedCheck> checks = data_checks(*plan, directory);
-  if (plan->steps() != nullptr) std::ranges::move(step_checks(*plan), std::back_inserter(checks));
+  if (plan->steps() != nullptr)
+    std::ranges::move(step_checks(*plan, directory), std::back_inserter(checks));
   if (plan->profile() != nullptr) {
     std::ranges::move(model_checks(*plan, options), std::back_inserter(checks));
   }

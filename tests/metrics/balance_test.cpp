@@ -57,6 +57,13 @@ TEST(DistRatio, OfNoRowIsZero) {
   EXPECT_EQ(dist_ratio({{}, 2}, load), 0);
 }
 
+TEST(VisionIdle, CountsRowsInWhichSomeRanksAloneRunTheTower) {
+  const std::vector<PackLoad> loads = {{0, 5, 25}, {0, 6, 36}, {3, 7, 49}, {4, 8, 64}};
+  const std::vector<std::int64_t> packs = {0, 1, 0, 2, 2, 3, 1, -1, -1, -1};
+  EXPECT_EQ(count_vision_idle_rows({packs, 2}, loads), 1);
+  EXPECT_EQ(count_vision_idle_rows({packs, 5}, loads), 2);
+}
+
 TEST(DistRatio, OfTheFourLoads) {
   const std::vector<std::int64_t> packs = {0, 1};
   const std::vector<PackLoad> loads = {{2, 100, 1000}, {4, 50, 4000}};

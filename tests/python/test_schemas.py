@@ -42,6 +42,17 @@ def test_rejections(tmp_path):
         check(json.loads(line), "rejected")
 
 
+def test_truncations(tmp_path):
+    lengths = write_lengths(tmp_path / "lengths.json", [(1, 600, 1), (1, 5000, 1), (16, 5000, 16)])
+    ask("pack", lengths, "--vision-cap", 20, "--token-cap", 4096, "--over-long", "truncate",
+        "--dp", 1, "--micro-batches", 1, "--out", tmp_path / "plan")
+    for name, reason in (("truncated", None), ("rejected", "media")):
+        line = json.loads((tmp_path / "plan" / f"{name}.jsonl").read_text())
+        assert line.get("reason") == reason
+        check(line, name)
+    check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
+
+
 @pytest.mark.parametrize("load, allowed", [
     ({"vision_units": 9, "tokens": 4096, "token_pairs": 5000000}, True),
     ({"vision_units": 0, "tokens": 1e9, "token_pairs": 1e18}, True),
@@ -96,6 +107,7 @@ def test_answers(small_corpus, small_plan, tmp_path):
         "profile": ask("profile", *model, "--tp", 2, "--out", tmp_path / "p.json"),
         "partition": ask("partition", W_PROFILE, "--pp", 8, "--micro-batches", 32),
         "plan": ask("plan", small_corpus, *PAPER_PLAN, "--dry-run"),
+        "steps": ask("steps", small_plan, "--epoch", 1, "--count", 2),
         "verify": ask("verify", small_plan),
         "simulate": ask("simulate", small_plan),
     }

@@ -20,10 +20,10 @@ TEST(StepSummary, CountsSamplesOfEachStep) {
   forward.per_token = 1;
   const codec::Json json = to_json(summarize_steps(table, {offsets, members}, loads, forward));
   // Steps of 1 + 2 and 3 samples; the second row has a zero-weight pack and counts in no ratio.
-  EXPECT_EQ(json.dump(),
-            R"({"count":2,"micro_batches":1,"zero_weight_packs":1,)"
-            R"("samples_per_step":{"mean":3.0,"std":0.0},)"
-            R"("dist_ratio":{"vision":0.25,"tokens":0.0,"attention":0.0,"time":0.0}})");
+  EXPECT_EQ(json.dump(), R"({"count":2,"micro_batches":1,"zero_weight_packs":1,)"
+                         R"("samples_per_step":{"mean":3.0,"std":0.0},)"
+                         R"("dist_ratio":{"vision":0.25,"tokens":0.0,"attention":0.0,"time":0.0},)"
+                         R"("vision_idle_groups":0})");
 }
 
 TEST(StepSummary, SpreadIsThatOfThePopulation) {

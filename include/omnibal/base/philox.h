@@ -27,6 +27,14 @@ enum class RngStream : std::uint32_t {
   kStepWindow = 6,
   kStepOrder = 7,
   kTest = 8,
+  kStreamPack = 11,
+  kStreamStep = 12,
+  kStreamOrder = 13,
+  kMixture = 16,
+  kLimitSample = 17,
+  kEpochRows = 20,
+  kEpochRanks = 21,
+  kStepChange = 22,
 };
 
 class PhiloxRng {

@@ -35,6 +35,9 @@ class ByteStream {
 
   /// Fills `into` as far as there is content: fewer bytes only at the end. Error: kFileUnreadable.
   Result<std::size_t> read(std::span<char> into);
+  /// What there is, at most `into`: waits only while there is nothing. 0 bytes: the end. Same
+  /// error.
+  Result<std::size_t> read_some(std::span<char> into);
   /// Bytes of the file; 0 where it is not known.
   std::int64_t size() const { return size_; }
 

@@ -15,6 +15,7 @@
 
 #include "omnibal/base/progress.h"
 #include "omnibal/base/result.h"
+#include "omnibal/corpus/mixture.h"
 
 namespace omnibal::corpus {
 
@@ -30,12 +31,16 @@ struct Source {
   std::string path;              // as the user typed it
   std::string hash;              // XXH128 of the input's bytes
   std::int64_t num_samples = 0;  // corpus indices, repeats included
-  double weight = 1;
-  double repeat = 1;
+  double weight = 1;             // asked for; what came of it are num_samples
+  double repeat = 1;             // asked for, or num_samples / given() where samples were drawn
+  std::int64_t num_given = 0;    // rows; 0: as many as samples
+  std::int64_t left_out = 0;     // rows that are no sample at all
+
+  std::int64_t given() const { return num_given > 0 ? num_given : num_samples; }
 };
 
 /// Column i of every array is sample i; order: sources as given, rows in file order, a repeated
-/// source's rows once a repeat.
+/// source's rows once a repeat, of the last repeat those that were drawn.
 struct Corpus {
   VisionUnit unit;
   bool supervised_is_estimate = true;
@@ -85,16 +90,21 @@ Input parse_input(const std::string& text);
 struct ReadOptions {
   bool add_dummy = false;  // a text-only sample with no unit gets a blank one
   bool strict = false;     // findings are errors (kLintFailed)
+  MixtureOptions mixture = {};
 };
 
 /// Reads any of: a corpus directory, a length list (JSON array or JSON Lines of
-/// {"vit_num", "token_num", "image_flags" or "image_flag"}), a wrapper
-/// {"name": {"token_lengths": path, "repeat": 2}} with paths relative to the wrapper, a Megatron
-/// .idx file (tokens only). Which of them a file is, its content tells. O(samples) time; beside the
-/// corpus itself (20 bytes a sample) a few MiB, however long a line is.
+/// {"vit_num", "token_num", "image_flags" or "image_flag", "weight"}), a wrapper
+/// {"name": {"token_lengths": path, "repeat": 2.5, "weight": 0.3}} with paths relative to the
+/// wrapper, a Megatron .idx file (tokens only). Which of them a file is, its content tells. Then
+/// repeats and draws as wrappers, rows and `mixture` say; findings count rows as given.
+/// O(samples) time; beside the corpus itself (20 bytes a sample) a few MiB, however long a line is,
+/// and where something is repeated or drawn 8 bytes a sample while that is done.
 /// Errors name file, row and key: kFileNotFound, kFileUnreadable, kEmptyInput, kMalformedJson,
 /// kMalformedNpy, kUnknownFormat, kMissingKey, kDuplicateKey, kDuplicateName, kConflictingKeys,
-/// kWrongType, kOutOfRange, kChecksumMismatch, kLintFailed.
+/// kWrongType, kOutOfRange, kNothingUsable, kChecksumMismatch, kLintFailed; kInvalidArgument of
+/// check_mixture, and for the weight of a source that is not there (before any list is read,
+/// standard input apart).
 Result<LoadedCorpus> read_corpus(const std::vector<Input>& inputs, const ReadOptions& options,
                                  const Progress& progress);
 

@@ -39,6 +39,10 @@ struct RankGrid {
 /// pack id. O(entries).
 double dist_ratio(const RankGrid& grid, std::span<const double> load);
 
+/// Rows in which some ranks run the vision tower and others do not: packs of 0 vision units beside
+/// packs that have some. A zero-weight pack does as its row does. O(entries).
+std::int64_t count_vision_idle_rows(const RankGrid& grid, std::span<const PackLoad> loads);
+
 struct DistRatios {
   double vision = 0;
   double tokens = 0;

@@ -62,9 +62,15 @@ struct Packs {
   metrics::GroupView view() const { return {offsets, samples}; }
 };
 
-/// What happens to a sample that no pack can hold. Truncation is no choice here: a length list
-/// says neither where media end nor which tokens are supervised, so no cut could be called safe.
-enum class OverLong { kReject, kError };
+/// What happens to a sample that no pack can hold: it is left out, ends the work, or is cut to what
+/// a pack holds where that is safe and else left out.
+enum class OverLong { kReject, kError, kTruncate };
+
+/// "reject", "error", "truncate".
+std::string_view to_string(OverLong policy);
+std::vector<std::string> over_long_names();
+/// Error: kInvalidArgument, naming the policies there are.
+Result<OverLong> parse_over_long(std::string_view name);
 
 struct AdmissionOptions {
   OverLong over_long = OverLong::kReject;
@@ -73,20 +79,43 @@ struct AdmissionOptions {
 
 struct Rejection {
   std::uint32_t sample = 0;
-  std::string_view reason;  // "tokens", "vision", "zero_tokens"
+  std::string_view reason;  // "tokens", "vision", "zero_tokens"; of kTruncate "media", "supervised"
   std::int64_t value = 0;
   std::int64_t limit = 0;
+};
+
+/// What a cut must know of samples beside their lengths. Columns of a corpus.
+struct CutColumns {
+  std::span<const std::uint16_t> dummy_vision;
+  std::span<const std::uint32_t> supervised;
+  std::int64_t llm_tokens = 0;  // of a real vision unit
+};
+
+/// An accepted sample whose text ends early: all its media stay. Whoever packs it charges `to`.
+struct Truncation {
+  std::uint32_t sample = 0;
+  std::uint32_t from = 0;        // tokens before
+  std::uint32_t to = 0;          // tokens after
+  std::uint32_t supervised = 0;  // tokens with a loss that stay at least
+
+  friend bool operator==(const Truncation&, const Truncation&) = default;
 };
 
 /// Which samples can be packed at all, in corpus order.
 struct Admission {
   std::vector<std::uint32_t> accepted;
   std::vector<Rejection> rejected;
+  std::vector<Truncation> truncated;  // of the accepted
 };
 
+/// kTruncate needs `cut`. A sample with more tokens than a pack may use, and no more vision units,
+/// is cut at its end to the tokens that a pack may use if (1) its media tokens leave room for one
+/// more, else it is rejected for "media"; (2) a token with a loss stays even if all that is cut off
+/// had one, else it is rejected for "supervised" (value: its tokens with a loss; limit: the fewest
+/// that would do).
 /// O(samples). Errors: as check_limits; kNothingUsable ("0 of 3 samples are usable");
 /// kTokenCapExceeded, kVisionCapExceeded under kError, with the corpus index as row.
 Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits& limits,
-                        const AdmissionOptions& options);
+                        const AdmissionOptions& options, const CutColumns& cut = {});
 
 }  // namespace omnibal::pack

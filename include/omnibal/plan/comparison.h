@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ namespace omnibal::plan {
 /// What every method is measured on.
 struct ComparisonTask {
   metrics::SampleColumns samples;
+  std::vector<std::uint32_t> cut_tokens;  // what `samples` points at where samples were cut
   std::vector<std::uint32_t> accepted;
   pack::GroupingRequest request;
   steps::StepOptions steps;
@@ -48,6 +50,13 @@ struct DealtGrouping {
 Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTask& task,
                                      const Progress& progress);
 
+/// The same on `dp` ranks: packs are dealt anew as they are, the padded baselines, which know dp,
+/// form their micro-batches again. Nothing if there is no row of dp of them. Errors: those of
+/// form_steps.
+Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
+                                                        const DealtGrouping& dealt,
+                                                        const ComparisonTask& task);
+
 struct MethodFigures {
   std::int64_t packs = 0;
   double pad_ratio = 0;
@@ -62,5 +71,7 @@ inline constexpr const char* kReferenceModel = "internvl-chat-1.5-26b";
 /// Forward seconds of all layers of `model` on one a100-80g, as a function of a load. Imbalances
 /// are ratios of it, so that the device matters little. Errors: those of load_model.
 Result<cost::LinearCost> forward_of(const std::string& model);
+/// Bytes that all its layers keep of a micro-batch, nothing recomputed. Same errors.
+Result<cost::LinearCost> activation_bytes_of(const std::string& model);
 
 }  // namespace omnibal::plan

@@ -34,6 +34,7 @@ struct PlanFiles {
   const pack::Packs& packs;
   const std::vector<metrics::PackLoad>& loads;
   const std::vector<pack::Rejection>& rejected;
+  std::span<const pack::Truncation> truncated = {};
   const steps::StepTable* steps = nullptr;  // null: packs alone
   const cost::Profile* profile = nullptr;   // null: no model part
   Provenance provenance = {};
@@ -84,6 +85,9 @@ class PlanReader {
 
 inline constexpr std::string_view kPlanFormat = "omnibal.plan";
 inline constexpr std::int64_t kPlanVersion = 1;
+
+/// Steps x sources beyond which step_mix.npy is left out (100 MB): it can be made from the others.
+inline constexpr std::int64_t kMostStepMixRows = std::int64_t{1} << 22;
 
 /// Files of a plan directory, for whoever lists or checks them.
 inline constexpr std::string_view kPlanDocument = "plan.json";

@@ -26,6 +26,7 @@
 #include "omnibal/model/model.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/plan/data_plan.h"
+#include "omnibal/plan/limit_search.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/schedule/schedule.h"
 
@@ -41,6 +42,9 @@ struct PlanRequest {
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
   bool free_links = false;  // the prediction without communication
   DataPlanOptions data;     // `steps` is filled in by make_plan
+  /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
+  /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
+  std::optional<CapQuestion> caps;
   int threads = 0;
 };
 
@@ -84,7 +88,8 @@ struct Plan {
 /// the nearest global batch that divides.
 Result<std::int64_t> micro_batches_of(const PlanRequest& request);
 
-/// Errors: kSizesDoNotDivide, kNothingUsable, kTooManyStages, kMemoryInfeasible.
+/// Errors: kSizesDoNotDivide, kNothingUsable, kTooManyStages, kMemoryInfeasible, those of
+/// choose_limits.
 /// O(samples x rounds + simulated actions).
 Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
                        const cluster::ClusterSpec& cluster, const PlanRequest& request,

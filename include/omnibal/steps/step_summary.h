@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "omnibal/codec/json.h"
@@ -31,6 +32,8 @@ struct StepSummary {
   std::int64_t zero_weight_packs = 0;
   MeanStd samples_per_step;
   metrics::DistRatios dist_ratio;
+  std::optional<metrics::DistRatios> random_order;  // of the same packs, for comparison
+  std::int64_t vision_idle_groups = 0;  // some ranks run the vision tower, others do not
 };
 
 /// `loads` by pack id; `forward` predicts the time of a load. O(entries).
@@ -39,7 +42,7 @@ StepSummary summarize_steps(const StepTable& table, const metrics::GroupView& pa
                             const cost::LinearCost& forward);
 
 /// {count, micro_batches, zero_weight_packs, samples_per_step {mean, std}, dist_ratio {vision,
-/// tokens, attention, time}}.
+/// tokens, attention, time}, dist_ratio_random_order likewise if known, vision_idle_groups}.
 codec::Json to_json(const StepSummary& summary);
 /// {vision, tokens, attention, time}.
 codec::Json to_json(const metrics::DistRatios& ratios);

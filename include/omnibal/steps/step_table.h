@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "omnibal/base/result.h"
+#include "omnibal/cost/profile.h"
 #include "omnibal/metrics/balance.h"
 #include "omnibal/metrics/loads.h"
 
@@ -30,6 +32,10 @@ struct StepTable {
   std::int64_t zero_weight_packs = 0;
   std::int64_t dropped_packs = 0;
   std::int64_t repeated_packs = 0;
+  // Which packs the tail policy touches. Those left out stand in groups of dp, the incomplete one
+  // last; those that run again in the order of their second run.
+  std::vector<std::int64_t> dropped, repeated;
+  std::vector<std::int64_t> incomplete;  // packs whose groups are filled up with zero-weight packs
 
   std::int64_t at(std::int64_t step, std::int64_t micro_batch, std::int64_t rank) const {
     return pack_ids[static_cast<std::size_t>((step * micro_batches + micro_batch) * dp + rank)];
@@ -50,10 +56,11 @@ Result<Tail> parse_tail(std::string_view name);
 struct StepOptions {
   std::int64_t dp = 8;
   std::int64_t micro_batches = 1;
-  std::int64_t window = 512;  // groups of dp packs that are formed together; 0: whole epoch
+  std::int64_t window = 512;  // groups of dp packs that may wait for their like; 0: all
   Tail tail = Tail::kZeroWeight;
   std::uint64_t seed = 0;
-  std::uint32_t epoch = 0;
+  cost::LinearCost forward = {};  // predicts a pack's time; zero: it does not count
+  std::optional<std::int64_t> first_pack = std::nullopt;  // its group runs first of all
 };
 
 /// Largest dp * micro_batches accepted.
@@ -62,10 +69,11 @@ inline constexpr std::int64_t kLargestStep = std::int64_t{1} << 24;
 /// kInvalidArgument: a size below 1, a window below 0, more than kLargestStep packs a step.
 Status check_step_options(const StepOptions& options);
 
-/// Groups of `dp` packs alike in vision units, tokens and attention, formed inside a window that
-/// slides over the shuffled packs of each vision class, dealt to the steps in random order
-/// (docs/methods/data.md). Packs of different vision units meet only in the groups of what the
-/// classes have beyond a multiple of dp. O(packs log packs); 24 bytes a pack beside the table.
+/// Groups of `dp` packs alike in vision units, tokens, attention and predicted time, dealt to the
+/// steps in random order (docs/methods/data.md). Packs of different vision units meet only in the
+/// groups of what the classes have beyond a multiple of dp; packs without any meet others in one
+/// group at most, and in none where zero-weight packs can take their place. `first_pack` is not
+/// moved out of an incomplete group. O(packs log packs); at most 24 bytes a pack beside the table.
 /// Errors: as check_step_options; kNothingUsable (no pack, or Tail::kDrop with less than one
 /// step).
 Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const StepOptions& options);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// omnibal stream: packs and steps of samples that arrive without end.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options/data_flags.h"
+#include "cli/options/model_flags.h"
+#include "cli/stream_text.h"
+#include "omnibal/corpus/stream.h"
+#include "omnibal/plan/comparison.h"
+#include "omnibal/plan/stream_session.h"
+
+namespace omnibal::cli {
+namespace {
+
+struct StreamFlags {
+  std::string input = "-";
+  bool dummy = false;
+  PackingFlags packing;
+  std::string method = "isf";
+  std::int64_t window_samples = pack::StreamPackOptions{}.window_samples;
+  std::int64_t cp = 1;
+  std::int64_t tp = 1;
+  std::int64_t dp = 8;
+  std::int64_t micro_batches = 16;
+  StepFlags steps;
+  plan::StreamFiles files;
+};
+
+Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& context) {
+  if (!flags.packing.vision_cap || !flags.packing.token_cap) {
+    return Error(ErrorCode::kInvalidArgument, "a stream needs both caps: its samples are not known")
+        .at_key(flags.packing.vision_cap ? "--token-cap" : "--vision-cap")
+        .with_hint("`omnibal pack` on a part of the samples chooses caps");
+  }
+  if (context.json && flags.files.out == "-") {
+    return Error(ErrorCode::kInvalidArgument, "with --json standard output carries one object alone")
+        .at_key("--out")
+        .with_hint("write the steps to a file: --out FILE");
+  }
+  OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(flags.cp, flags.tp));
+  OMNIBAL_ASSIGN(const plan::DataPlanOptions data,
+                 data_plan_options(flags.packing, caps, corpus::Corpus(), context.seed));
+  plan::StreamOptions options;
+  options.packing = {.limits = data.limits,
+                     .admission = data.admission,
+                     .window_samples = flags.window_samples,
+                     .seed = context.seed};
+  OMNIBAL_ASSIGN(options.packing.method, pack::parse_method(flags.method));
+  OMNIBAL_ASSIGN(options.steps, step_options(flags.steps, context.seed));
+  options.steps.dp = flags.dp;
+  options.steps.micro_batches = flags.micro_batches;
+  OMNIBAL_ASSIGN(options.steps.forward, plan::forward_of(plan::kReferenceModel));
+  return options;
+}
+
+/// Takes every sample of the input; what was taken before an error is saved.
+Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Context& context) {
+  const auto read = corpus::for_each_sample(
+      corpus::parse_input(flags.input), {.add_dummy = flags.dummy}, context.progress,
+      [&session](const corpus::StreamedSample& sample) { return session.take(sample); });
+  if (read) {
+    for (const corpus::Finding& finding : *read) {
+      context.warn(fmt::format("{} x {}, first: {}", finding.count, finding.kind, finding.example));
+    }
+    return session.close();
+  }
+  // A stream that is resumed may have had its last sample before.
+  const bool nothing_new = session.planner().num_samples() > 0 &&
+                           read.error().code == ErrorCode::kEmptyInput;
+  if (nothing_new) return session.close();
+  if (read.error().code == ErrorCode::kWriteFailed) return read.error();
+  OMNIBAL_RETURN_IF_ERROR(session.save());
+  Error error = read.error();
+  if (!flags.files.state.empty() && session.planner().num_samples() > 0) {
+    error.hint += fmt::format("{}what came before it is saved: repair it and go on with --resume",
+                              error.hint.empty() ? "" : "; ");
+  }
+  return error;
+}
+
+Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an answer, not the end of us
+  OMNIBAL_ASSIGN(const plan::StreamOptions options, options_of(flags, context));
+  OMNIBAL_ASSIGN(plan::StreamSession session, plan::StreamSession::open(options, flags.files));
+  const Status status = take_all(flags, session, context);
+  if (!status.ok() && !session.reader_gone()) return status.error();
+  if (!status.ok()) {
+    context.warn("nobody reads the steps any more: ended before the input did");
+  }
+  Output output;
+  output.json = session.planner().summary();
+  output.json["out"] = flags.files.out;
+  const std::string text = to_text(session);
+  if (flags.files.out != "-") {
+    output.text = text;
+  } else {
+    context.note(text);
+  }
+  return output;
+}
+
+std::vector<Flag> input_flags(StreamFlags& flags) {
+  return {{.name = "INPUT",
+           .target = &flags.input,
+           .help = "JSON Lines or a list of samples, read as they come; other corpus forms are read "
+                   "whole; - for stdin"},
+          {.name = "--dummy",
+           .target = &flags.dummy,
+           .help = "Give a text-only sample without vision units a blank one"},
+          {.name = "--method",
+           .target = &flags.method,
+           .help = "The packer of a window",
+           .choices = {"isf"}},
+          {.name = "--window-samples",
+           .target = &flags.window_samples,
+           .help = "Samples that wait for their pack at once",
+           .value_name = "N",
+           .min = 1,
+           .max = pack::kLargestPackWindow}};
+}
+
+/// Those of `pack`, but for how caps are chosen.
+std::vector<Flag> limit_flags(StreamFlags& flags) {
+  std::vector<Flag> table = packing_flags(flags.packing);
+  std::erase_if(table, [](const Flag& flag) {
+    return flag.name == "--limits" || flag.name == "--micro-batch";
+  });
+  return table;
+}
+
+std::vector<Flag> parallel_flags(StreamFlags& flags) {
+  constexpr std::int64_t kMost = 4096;
+  return {{.name = "--cp",
+           .target = &flags.cp,
+           .help = "Context-parallel size; with --tp it sets what packs are padded to inside the "
+                   "token cap",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost},
+          {.name = "--tp",
+           .target = &flags.tp,
+           .help = "Tensor-parallel size with sequence parallelism",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost},
+          {.name = "--dp",
+           .target = &flags.dp,
+           .help = "Data-parallel ranks",
+           .value_name = "N",
+           .min = 1,
+           .max = steps::kLargestStep},
+          micro_batches_flag(&flags.micro_batches)};
+}
+
+std::vector<Flag> file_flags(StreamFlags& flags) {
+  return {{.name = "--out",
+           .target = &flags.files.out,
+           .help = "Where each step becomes a line of JSON as soon as it is formed; - for stdout",
+           .value_name = "FILE",
+           .required = true},
+          {.name = "--rejected",
+           .target = &flags.files.rejected,
+           .help = "Where each rejected sample becomes a line of JSON",
+           .value_name = "FILE"},
+          {.name = "--state",
+           .target = &flags.files.state,
+           .help = "Directory of the state from which the stream can be resumed",
+           .value_name = "DIR"},
+          {.name = "--save-every",
+           .target = &flags.files.save_every,
+           .help = "Steps after which the state is saved anew",
+           .value_name = "N",
+           .min = 1},
+          {.name = "--resume",
+           .target = &flags.files.resume,
+           .help = "Go on from the state; the input begins anew, and what the state knows of it is "
+                   "compared and passed over"},
+          {.name = "--input-continues",
+           .target = &flags.files.input_continues,
+           .help = "With --resume: the first sample of the input is the one the state waits for"}};
+}
+
+}  // namespace
+
+Command make_stream_command() {
+  auto flags = std::make_shared<StreamFlags>();
+  return {.name = "stream",
+          .summary = "Packs and steps of samples that arrive without end, in bounded memory",
+          .description =
+              "Reads samples as they come, holds a window of them, and writes each step as soon as "
+              "it is formed: the positions of its samples in the stream, pack by pack. Packs that "
+              "are not full and packs that have not met others like them wait for what comes next; "
+              "the end of the input loses nothing. With --state a killed stream is resumed, and "
+              "its steps are those of one that was not.",
+          .example =
+              "omnibal stream lengths.jsonl --vision-cap 9 --token-cap 4096 --out steps.jsonl\n"
+              "tokenize | omnibal stream - --vision-cap 9 --token-cap 4096 --dp 64 --out - | train\n"
+              "omnibal stream l.jsonl --vision-cap 9 --token-cap 4096 --out s.jsonl --state state/ "
+              "--resume",
+          .flags = joined({input_flags(*flags), limit_flags(*flags), parallel_flags(*flags),
+                           step_flags(flags->steps), file_flags(*flags)}),
+          .run = [flags](const Context& context) { return run_stream(*flags, context); }};
+}
+
+}  // namespace omnibal::cli

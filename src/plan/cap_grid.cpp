@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cap_grid.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace omnibal::plan {
+namespace {
+
+/// Token caps are looked at in steps of this, or of the multiple that packs are padded to.
+constexpr std::int64_t kTokenUnit = 64;
+/// A frontier is walked over at most so many lengths of each kind.
+constexpr std::size_t kMostLengths = 64;
+
+struct Caps {
+  std::int64_t vision = 1;
+  std::int64_t tokens = 1;
+};
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// The smallest caps that hold a sample.
+Caps caps_for(const LimitProblem& problem, std::int64_t vision, std::int64_t tokens) {
+  const CapQuestion& asked = problem.task.asked;
+  const std::int64_t multiple = asked.rules.token_multiple;
+  return {asked.vision_cap.value_or(std::max<std::int64_t>(1, vision)),
+          asked.token_cap.value_or(round_up(std::max<std::int64_t>(1, tokens), multiple))};
+}
+
+/// Memory alone: how many micro-batches there are hardly matters, mean samples say it.
+Result<FittedPipeline> fit(const LimitProblem& problem, const Caps& caps) {
+  const cost::Load& mean = problem.mean;
+  double in_pack = static_cast<double>(caps.tokens) / std::max(1.0, mean.tokens);
+  if (mean.vision_units > 0) {
+    in_pack = std::min(in_pack, static_cast<double>(caps.vision) / mean.vision_units);
+  }
+  return fit_pipeline(problem, problem.task.asked.rules.at(caps.vision, caps.tokens),
+                      std::max(1.0, in_pack));
+}
+
+/// Calls visit(vision, tokens) for each usable sample.
+template <class Visit>
+void for_each_usable(const LimitProblem& problem, const Visit& visit) {
+  for (std::size_t i = 0; i < problem.usable.tokens.size(); ++i) {
+    visit(std::int64_t{problem.usable.vision[i]}, std::int64_t{problem.usable.tokens[i]});
+  }
+}
+
+/// Distinct values, ascending.
+template <class Value>
+std::vector<std::int64_t> distinct(const std::vector<Value>& of) {
+  std::vector<std::int64_t> values(of.begin(), of.end());
+  std::ranges::sort(values);
+  const auto rest = std::ranges::unique(values);
+  values.erase(rest.begin(), rest.end());
+  return values;
+}
+
+/// At most kMostLengths of them, the first and the last among them.
+std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& values) {
+  if (values.size() <= kMostLengths) return values;
+  std::vector<std::int64_t> some;
+  for (std::size_t k = 0; k < kMostLengths; ++k) {
+    some.push_back(values[k * (values.size() - 1) / (kMostLengths - 1)]);
+  }
+  return some;
+}
+
+std::int64_t held(const LimitProblem& problem, const Caps& largest) {
+  std::int64_t count = 0;
+  for_each_usable(problem, [&](std::int64_t vision, std::int64_t tokens) {
+    count += vision <= largest.vision && tokens <= largest.tokens ? 1 : 0;
+  });
+  return count;
+}
+
+/// The largest of `values` that fits, given that a smaller one always does where a larger one does
+/// and that `known` fits.
+template <class Fits>
+std::int64_t largest_that_fits(const std::vector<std::int64_t>& values, std::int64_t known,
+                               const Fits& fits) {
+  const auto begin = std::ranges::upper_bound(values, known);
+  const auto end = std::partition_point(begin, values.end(), fits);
+  return end == begin ? known : *(end - 1);
+}
+
+/// The largest sample, in both lengths, for which there is memory: of the pairs that fit and have
+/// no larger that fits too, one that holds most samples. The frontier falls: fewer tokens fit with
+/// more vision units, so that one walk from both ends meets it everywhere.
+Result<Caps> largest_in_memory(const LimitProblem& problem) {
+  const auto fits = [&](std::int64_t vision, std::int64_t tokens) {
+    return fit(problem, caps_for(problem, vision, tokens)).ok();
+  };
+  const std::vector<std::int64_t> all_visions = distinct(problem.usable.vision);
+  const std::vector<std::int64_t> all_tokens = distinct(problem.usable.tokens);
+  const std::vector<std::int64_t> visions = thinned(all_visions);
+  const std::vector<std::int64_t> tokens = thinned(all_tokens);
+  std::pair<std::int64_t, Caps> best{0, {}};
+  std::size_t longest = 0;  // of `tokens`, how many fit
+  for (auto vision = visions.rbegin(); vision != visions.rend(); ++vision) {
+    while (longest < tokens.size() && fits(*vision, tokens[longest])) ++longest;
+    if (longest == 0) continue;
+    const Caps caps{*vision, tokens[longest - 1]};
+    if (const std::int64_t count = held(problem, caps); count > best.first) best = {count, caps};
+  }
+  if (best.first == 0) {
+    OMNIBAL_ASSIGN(const FittedPipeline fitted,
+                   fit(problem, caps_for(problem, visions.front(), tokens.front())));
+    return Caps{visions.front(), tokens.front()};
+  }
+  Caps caps = best.second;
+  caps.vision = largest_that_fits(all_visions, caps.vision,
+                                  [&](std::int64_t v) { return fits(v, caps.tokens); });
+  caps.tokens = largest_that_fits(all_tokens, caps.tokens,
+                                  [&](std::int64_t t) { return fits(caps.vision, t); });
+  return caps;
+}
+
+/// The largest of what the caps hold: lower caps would lose it.
+Caps largest_held(const LimitProblem& problem, const Caps& caps) {
+  Caps largest{0, 0};
+  for_each_usable(problem, [&](std::int64_t vision, std::int64_t tokens) {
+    if (vision > caps.vision || tokens > caps.tokens) return;
+    largest = {std::max(largest.vision, vision), std::max(largest.tokens, tokens)};
+  });
+  return largest;
+}
+
+/// Range of a cap that was not given.
+CapRange range_from(std::int64_t lowest, double mean, const LimitProblem& problem,
+                    std::int64_t unit) {
+  const TrainingTarget& target = problem.task.target;
+  const double share = std::min(
+      static_cast<double>(target.global_batch) / static_cast<double>(target.sizes.dp),
+      static_cast<double>(problem.usable.size()));
+  const double most = std::min(share * mean, static_cast<double>(pack::kLargestCap - unit));
+  const std::int64_t highest = round_up(static_cast<std::int64_t>(most) + 1, unit);
+  return {lowest, std::max(lowest, highest), unit};
+}
+
+}  // namespace
+
+std::int64_t CapRange::size() const {
+  return 1 + (highest > lowest ? highest / unit - lowest / unit : 0);
+}
+
+std::int64_t CapRange::above(std::int64_t cap, std::int64_t distance) const {
+  return std::min(highest, (cap + std::max(distance, unit)) / unit * unit);
+}
+
+std::int64_t CapRange::below(std::int64_t cap, std::int64_t distance) const {
+  return std::max(lowest, round_up(cap - std::max(distance, unit), unit));
+}
+
+std::vector<std::int64_t> CapRange::coarse(std::int64_t parts) const {
+  std::vector<std::int64_t> caps{lowest};
+  while (caps.back() < highest) caps.push_back(above(caps.back(), caps.back() / parts));
+  return caps;
+}
+
+std::vector<std::int64_t> CapRange::around(std::int64_t cap) const {
+  std::vector<std::int64_t> caps{cap};
+  for (std::int64_t distance = unit; distance <= std::max(2 * unit, cap / 8); distance *= 2) {
+    caps.push_back(above(cap, distance));
+    caps.push_back(below(cap, distance));
+  }
+  return distinct(caps);
+}
+
+Result<CapGrid> cap_grid(const LimitProblem& problem) {
+  Caps largest = largest_held(problem, {pack::kLargestCap, pack::kLargestCap});
+  if (!fit(problem, caps_for(problem, largest.vision, largest.tokens))) {
+    OMNIBAL_ASSIGN(const Caps in_memory, largest_in_memory(problem));
+    largest = largest_held(problem, in_memory);
+  }
+  const CapQuestion& asked = problem.task.asked;
+  const std::int64_t multiple = asked.rules.token_multiple;
+  const Caps lowest = caps_for(problem, largest.vision, largest.tokens);
+  CapGrid grid{.vision = {lowest.vision, lowest.vision, 1},
+               .tokens = {lowest.tokens, lowest.tokens, round_up(kTokenUnit, multiple)},
+               .too_large = problem.usable.size() - held(problem, largest)};
+  if (!asked.vision_cap) {
+    grid.vision = range_from(lowest.vision, problem.mean.vision_units, problem, 1);
+  }
+  if (!asked.token_cap) {
+    grid.tokens = range_from(lowest.tokens, problem.mean.tokens, problem, grid.tokens.unit);
+  }
+  return grid;
+}
+
+}  // namespace omnibal::plan

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "limit_prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "omnibal/base/philox.h"
+#include "omnibal/cost/launch_overhead.h"
+#include "omnibal/plan/epoch.h"
+#include "omnibal/steps/step_table.h"
+
+namespace omnibal::plan {
+namespace {
+
+using Samples = LimitProblem::Samples;
+
+constexpr std::int64_t kDrawn = 32768;
+constexpr std::int64_t kMostDrawn = kDrawn * 8;
+constexpr std::int64_t kDrawnPerRank = 64;  // so that a step of many ranks has several micro-batches
+constexpr std::int64_t kFewOf = 8;          // one of so many drawn ones
+constexpr std::int64_t kMostSimulated = 256;  // micro-batches; from there on a step only grows
+
+/// One of each of `count` equal parts.
+Samples draw(const Samples& samples, std::int64_t count, std::uint64_t seed,
+             std::uint32_t substream) {
+  count = std::min(count, samples.size());
+  PhiloxRng rng(seed, RngStream::kLimitSample, substream);
+  Samples drawn;
+  for (std::int64_t part = 0; part < count; ++part) {
+    const std::int64_t begin = samples.size() * part / count;
+    const std::int64_t end = samples.size() * (part + 1) / count;
+    const auto i =
+        static_cast<std::size_t>(begin + rng.below(static_cast<std::uint32_t>(end - begin)));
+    drawn.vision.push_back(samples.vision[i]);
+    drawn.tokens.push_back(samples.tokens[i]);
+  }
+  return drawn;
+}
+
+Samples usable_samples(const LimitTask& task) {
+  const CapQuestion& asked = task.asked;
+  const std::int64_t vision_cap = asked.vision_cap.value_or(pack::kLargestCap);
+  const std::int64_t tokens_cap =
+      asked.rules.at(1, asked.token_cap.value_or(pack::kLargestCap)).usable_tokens();
+  Samples usable;
+  for (std::size_t i = 0; i < task.samples.tokens.size(); ++i) {
+    const std::uint32_t vision = task.samples.vision[i];
+    const std::uint32_t tokens = task.samples.tokens[i];
+    if (vision > vision_cap || tokens > tokens_cap) continue;
+    if (tokens == 0 && !asked.rules.allow_empty) continue;
+    usable.vision.push_back(vision);
+    usable.tokens.push_back(tokens);
+  }
+  return usable;
+}
+
+cost::Load mean_of(const Samples& samples) {
+  cost::Load sum;
+  for (std::size_t i = 0; i < samples.tokens.size(); ++i) {
+    const double tokens = samples.tokens[i];
+    sum.vision_units += samples.vision[i];
+    sum.tokens += tokens;
+    sum.token_pairs += tokens * tokens;
+  }
+  const auto count = static_cast<double>(samples.size());
+  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
+}
+
+/// The packer that stands for `method` where hundreds of pairs are packed: auto and patterns make
+/// about as many packs as best fit does, in many times its time. Padded methods know no caps.
+pack::Method quick_packer(pack::Method method) {
+  if (!pack::respects_caps(method)) return pack::Method::kIsf;
+  const bool slow = method == pack::Method::kAuto || method == pack::Method::kPatterns;
+  return slow ? pack::Method::kBestFit : method;
+}
+
+/// Packs of drawn samples, in steps as a plan forms them.
+struct Steps {
+  std::int64_t num_samples = 0;  // in the steps
+  std::vector<metrics::PackLoad> loads;
+  steps::StepTable table;
+};
+
+/// Whole steps of at most `micro_batches`, as far as the packs go; packs that fill none are left
+/// out. Fewer packs than ranks make one step with ranks that idle.
+Result<Steps> form_whole_steps(const pack::Packs& packs, std::vector<metrics::PackLoad> loads,
+                               const LimitTask& task, std::int64_t micro_batches) {
+  const std::int64_t dp = task.target.sizes.dp;
+  const std::int64_t rows = packs.size() / dp;
+  const steps::StepOptions options{
+      .dp = dp,
+      .micro_batches = std::clamp<std::int64_t>(rows, 1, std::min(micro_batches, kMostSimulated)),
+      .window = task.window,
+      .tail = rows > 0 ? steps::Tail::kDrop : steps::Tail::kZeroWeight,
+      .seed = task.seed,
+      .forward = cost::total_forward(task.target.profile)};
+  Steps formed{.num_samples = 0, .loads = std::move(loads), .table = {}};
+  OMNIBAL_ASSIGN(formed.table, steps::form_steps(formed.loads, options));
+  for (const std::int64_t pack : formed.table.pack_ids) {
+    if (pack == steps::kZeroWeightPack) continue;
+    formed.num_samples += static_cast<std::int64_t>(packs.view()[pack].size());
+  }
+  return formed;
+}
+
+/// Seconds that a step grows by with one micro-batch more: those of the busiest stage of the
+/// busiest rank.
+double seconds_of_micro_batch(const Steps& steps, std::span<const simulate::StageCost> stages) {
+  const auto dp = static_cast<std::size_t>(steps.table.dp);
+  std::vector<double> busy(dp * stages.size(), 0.0);
+  for (std::size_t i = 0; i < steps.table.pack_ids.size(); ++i) {
+    const std::int64_t pack = steps.table.pack_ids[i];
+    if (pack == steps::kZeroWeightPack) continue;
+    const cost::Load load = metrics::to_load(steps.loads[static_cast<std::size_t>(pack)]);
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      busy[i % dp * stages.size() + s] += stages[s].forward_s.at(load) +
+                                          stages[s].backward_s.at(load) +
+                                          stages[s].recompute_s.at(load);
+    }
+  }
+  const auto rows = static_cast<double>(steps.table.num_steps * steps.table.micro_batches);
+  return *std::ranges::max_element(busy) / rows;
+}
+
+Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int64_t micro_batches) {
+  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
+                 schedule::make_schedule(task.target.schedule,
+                                         static_cast<std::int32_t>(task.target.sizes.pp),
+                                         static_cast<std::int32_t>(micro_batches)));
+  return simulate::compile(schedule);
+}
+
+/// Of a step with exactly the global batch, as if micro-batches could be parts of one: else caps
+/// would win that happen to round the batch up. Packs so large that a single micro-batch of them is
+/// more than the batch gain nothing by the excess.
+Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& steps,
+                                  const PipelineChoice& choice) {
+  const TrainingTarget& target = problem.task.target;
+  OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled,
+                 compiled_for(problem.task, steps.table.micro_batches));
+  const StepPipeline pipeline{
+      .schedule = std::move(compiled),
+      .stages = simulate::stage_costs(problem.timed, choice.cuts, choice.recompute),
+      .links = problem.links};
+  const std::vector<double> seconds = step_seconds(pipeline, steps.table, steps.loads, 1);
+  const auto num_steps = static_cast<double>(seconds.size());
+  const double step_s = std::accumulate(seconds.begin(), seconds.end(), 0.0) / num_steps;
+  const double samples = static_cast<double>(steps.num_samples) / num_steps;
+  const auto simulated = static_cast<double>(steps.table.micro_batches);
+  const double in_batch =
+      std::max(1.0, static_cast<double>(target.global_batch) / samples * simulated);
+  const double more_s = (in_batch - simulated) * seconds_of_micro_batch(steps, pipeline.stages);
+  return (step_s + more_s) / static_cast<double>(target.global_batch);
+}
+
+Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPrediction& prediction) {
+  const LimitTask& task = problem.task;
+  const pack::PackLimits limits =
+      task.asked.rules.at(prediction.vision_cap, prediction.token_cap);
+  const metrics::SampleColumns samples = drawn.columns();
+  OMNIBAL_ASSIGN(const pack::Admission admission,
+                 pack::admit(samples, limits, {.allow_empty = task.asked.rules.allow_empty}));
+  const pack::Grouping grouping = pack::group_samples(
+      quick_packer(task.method), samples, admission.accepted, {.limits = limits, .seed = task.seed});
+  const auto in_pack = static_cast<double>(admission.accepted.size()) /
+                       static_cast<double>(grouping.packs.size());
+  OMNIBAL_ASSIGN(const FittedPipeline fitted, fit_pipeline(problem, limits, in_pack));
+  OMNIBAL_ASSIGN(const Steps steps, form_whole_steps(grouping.packs, grouping.loads(samples), task,
+                                                     fitted.micro_batches));
+  OMNIBAL_ASSIGN(prediction.seconds_per_sample,
+                 seconds_per_sample(problem, steps, fitted.choice));
+  prediction.micro_batches = fitted.micro_batches;
+  prediction.samples_per_pack = in_pack;
+  prediction.peak_bytes = fitted.peak_bytes;
+  prediction.recomputed_layers = std::ranges::count(fitted.choice.recompute, true);
+  prediction.recompute_share = fitted.recompute_share;
+  return {};
+}
+
+/// Of the busy time of all stages.
+double recompute_share(const cost::Profile& profile, const PipelineChoice& choice,
+                       const cost::Load& load) {
+  double recompute_s = 0;
+  double other_s = 0;
+  for (const simulate::StageCost& stage :
+       simulate::stage_costs(profile, choice.cuts, choice.recompute)) {
+    recompute_s += stage.recompute_s.at(load);
+    other_s += stage.forward_s.at(load) + stage.backward_s.at(load);
+  }
+  return recompute_s / (other_s + recompute_s);
+}
+
+}  // namespace
+
+Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::PackLimits& limits,
+                                    double samples_per_pack) {
+  const TrainingTarget& target = problem.task.target;
+  const double of_rank =
+      static_cast<double>(target.global_batch) / static_cast<double>(target.sizes.dp);
+  const auto micro_batches =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(of_rank / samples_per_pack + 0.5));
+  OMNIBAL_ASSIGN(
+      PipelineProblem pipeline,
+      pipeline_problem({.profile = target.profile,
+                        .kind = target.schedule,
+                        .num_stages = target.sizes.pp,
+                        .num_micro_batches = std::min(
+                            micro_batches, std::max(kMostSimulated, 2 * target.sizes.pp)),
+                        .memory_bytes = target.memory_bytes,
+                        .mean_load = {problem.mean.vision_units * samples_per_pack,
+                                      problem.mean.tokens * samples_per_pack,
+                                      problem.mean.token_pairs * samples_per_pack},
+                        .limits = limits,
+                        .threads = 1}));
+  if (target.schedule == schedule::ScheduleKind::kGPipe) {
+    std::ranges::fill(pipeline.in_flight, micro_batches);
+  }
+  OMNIBAL_ASSIGN(PipelineChoice choice, choose_pipeline(pipeline));
+  const std::vector<metrics::StageSummary> stages =
+      metrics::summarize_stages(pipeline.at_caps, partition::first_layers(choice.cuts),
+                                choice.recompute, pipeline.in_flight);
+  const std::int64_t peak_bytes =
+      std::ranges::max_element(stages, {}, &metrics::StageSummary::peak_bytes)->peak_bytes;
+  const double share = recompute_share(target.profile, choice, pipeline.mean_load);
+  return FittedPipeline{std::move(choice), micro_batches, peak_bytes, share};
+}
+
+Result<LimitProblem> limit_problem(const LimitTask& task) {
+  LimitProblem problem{task, usable_samples(task), {}, {}, {}, {}, {}};
+  if (problem.usable.size() == 0) {
+    return Error(ErrorCode::kNothingUsable,
+                 fmt::format("0 of {} samples are usable: they are empty or above a cap that was "
+                             "given",
+                             task.samples.tokens.size()));
+  }
+  const std::int64_t wanted = std::clamp(kDrawnPerRank * task.target.sizes.dp, kDrawn, kMostDrawn);
+  problem.drawn = draw(problem.usable, wanted, task.seed, 0);
+  problem.few = draw(problem.drawn, wanted / kFewOf, task.seed, 1);
+  problem.mean = mean_of(problem.usable);
+  problem.timed = cost::with_launch_overhead(task.target.profile);
+  if (!task.target.free_links) {
+    problem.links = links_of_ranks(task.target.cluster, task.target.sizes);
+  }
+  return problem;
+}
+
+CapPrediction predict_with(const LimitProblem& problem, const LimitProblem::Samples& drawn,
+                           std::int64_t vision_cap, std::int64_t token_cap) {
+  const CapPrediction none{.vision_cap = vision_cap, .token_cap = token_cap};
+  CapPrediction prediction = none;
+  return predict_into(problem, drawn, prediction) ? prediction : none;
+}
+
+Error why_not(const LimitProblem& problem, std::int64_t vision_cap, std::int64_t token_cap) {
+  CapPrediction prediction{.vision_cap = vision_cap, .token_cap = token_cap};
+  return predict_into(problem, problem.drawn, prediction).error();
+}
+
+CapPrediction predict_caps(const LimitProblem& problem, std::int64_t vision_cap,
+                           std::int64_t token_cap) {
+  return predict_with(problem, problem.drawn, vision_cap, token_cap);
+}
+
+}  // namespace omnibal::plan

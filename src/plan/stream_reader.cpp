@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "omnibal/plan/stream_state.h"
+#include "plan/stream_arrays.h"
+
+namespace omnibal::plan {
+namespace {
+
+using codec::Json;
+using codec::JsonFields;
+constexpr std::int64_t kMost = INT64_MAX;
+
+Status check_hash(const Json& document, const StreamArrays& arrays, const std::string& path) {
+  OMNIBAL_ASSIGN(const std::string saved, JsonFields(document, path).text("hash"));
+  const std::string found = hash_of_stream(document, arrays.values);
+  if (saved == found) return {};
+  return Error(ErrorCode::kChecksumMismatch, "a file of the state was changed or is damaged")
+      .in_file(path)
+      .at_key("hash")
+      .with_value(found)
+      .with_limit(saved)
+      .with_hint("restore the state, or begin anew without --resume in another directory");
+}
+
+/// The first option that differs, whichever object it is in.
+Status check_same(const Json& saved, const Json& given, const std::string& path,
+                  const std::string& prefix) {
+  for (const auto& [key, value] : given.items()) {
+    const Json before = saved.is_object() ? saved.value(key, Json()) : Json();
+    if (value.is_object()) {
+      OMNIBAL_RETURN_IF_ERROR(check_same(before, value, path, key + "."));
+    } else if (before != value) {
+      return Error(ErrorCode::kConflictingKeys,
+                   fmt::format("the state was saved with {} {}, now it is {}", key, before.dump(),
+                               value.dump()))
+          .in_file(path)
+          .at_key("options." + prefix + key)
+          .with_value(value.dump())
+          .with_limit(before.dump())
+          .with_hint("resume with the options of the state, or begin anew in another directory");
+    }
+  }
+  return {};
+}
+
+Result<StreamTotals> read_totals(const Json& object, const std::string& path) {
+  const JsonFields fields(object, path, "totals");
+  StreamTotals totals;
+  for (const auto& [key, target] : {std::pair{"rejected", &totals.rejected},
+                                    {"packs", &totals.packs},
+                                    {"vision_units", &totals.vision_units},
+                                    {"tokens", &totals.tokens},
+                                    {"padding", &totals.padding},
+                                    {"over_cap", &totals.over_cap},
+                                    {"duplicated", &totals.duplicated},
+                                    {"samples_in_steps", &totals.samples_in_steps},
+                                    {"squared_step_samples", &totals.squared_step_samples},
+                                    {"balanced_rows", &totals.balanced_rows},
+                                    {"peak_samples", &totals.peak_samples},
+                                    {"peak_packs", &totals.peak_packs}}) {
+    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMost));
+  }
+  OMNIBAL_ASSIGN(const Json* sums, fields.object("dist_sum"));
+  const JsonFields sum_fields(*sums, path, "totals.dist_sum");
+  metrics::DistRatios& sum = totals.dist_sum;
+  for (const auto& [key, target] : {std::pair{"vision", &sum.vision},
+                                    {"tokens", &sum.tokens},
+                                    {"attention", &sum.attention},
+                                    {"time", &sum.time}}) {
+    OMNIBAL_ASSIGN(*target, sum_fields.number(key, 0, static_cast<double>(kMost)));
+  }
+  return totals;
+}
+
+Status read_fingerprint(const JsonFields& fields, std::uint64_t& fingerprint) {
+  constexpr int kHexadecimal = 16;
+  OMNIBAL_ASSIGN(const std::string text, fields.text("fingerprint"));
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, fingerprint, kHexadecimal);
+  if (problem == std::errc() && stop == end) return {};
+  return Error(ErrorCode::kWrongType, "16 hexadecimal digits are needed")
+      .at_key("fingerprint")
+      .with_value(text);
+}
+
+Status read_counters(const Json& document, const std::string& path, StreamState& state) {
+  const JsonFields fields(document, path);
+  steps::StreamStepState& steps = state.steps;
+  for (const auto& [key, target] : {std::pair{"samples", &state.packing.samples},
+                                    {"pack_windows", &state.packing.windows},
+                                    {"groups", &steps.groups},
+                                    {"arrived_since", &steps.with_vision.arrived_since},
+                                    {"arrived_since_idle", &steps.idle.arrived_since},
+                                    {"steps", &steps.steps},
+                                    {"zero_weight_packs", &steps.zero_weight_packs},
+                                    {"dropped_packs", &steps.dropped_packs},
+                                    {"repeated_packs", &steps.repeated_packs},
+                                    {"first_pack", &state.first_pack}}) {
+    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMost));
+  }
+  OMNIBAL_ASSIGN(steps.finished, fields.boolean_or("finished", false));
+  OMNIBAL_RETURN_IF_ERROR(read_fingerprint(fields, state.fingerprint));
+  OMNIBAL_ASSIGN(const Json* totals, fields.object("totals"));
+  OMNIBAL_ASSIGN(state.totals, read_totals(*totals, path));
+  return {};
+}
+
+Status read_samples(const ArrayRows& rows, const pack::StreamPackOptions& options,
+                    pack::StreamPackState& state) {
+  OMNIBAL_RETURN_IF_ERROR(rows.check_size(options.window_samples));
+  const metrics::PackCaps caps = options.limits.caps();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, 0, kMost));
+    OMNIBAL_ASSIGN(const std::int64_t vision, rows.at(i, 1, 0, caps.vision_units));
+    OMNIBAL_ASSIGN(const std::int64_t tokens, rows.at(i, 2, 0, caps.tokens));
+    OMNIBAL_ASSIGN(const std::int64_t windows, rows.at(i, 3, 0, pack::kMostPackWindows));
+    state.waiting.push_back({{id, static_cast<std::uint32_t>(vision),
+                              static_cast<std::uint32_t>(tokens)},
+                             static_cast<std::uint8_t>(windows)});
+  }
+  return {};
+}
+
+Status read_packs(const ArrayRows& rows, const ArrayRows& samples, StreamState& state) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t id = state.first_pack + static_cast<std::int64_t>(i);
+    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 0, id, std::min(id, state.totals.packs - 1)));
+    HeldPack& held = state.packs.emplace_back();
+    metrics::PackLoad& load = held.pack.load;
+    OMNIBAL_ASSIGN(load.vision_units, rows.at(i, 1, 0, kMost));
+    OMNIBAL_ASSIGN(load.tokens, rows.at(i, 2, 0, kMost));
+    OMNIBAL_ASSIGN(load.token_pairs, rows.at(i, 3, 0, kMost));
+    const auto left = static_cast<std::int64_t>(samples.size() - next);
+    OMNIBAL_ASSIGN(const std::int64_t size, rows.at(i, 4, 0, left));
+    OMNIBAL_ASSIGN(const std::int64_t has_run, rows.at(i, 5, 0, 1));
+    held.has_run = has_run == 1;
+    for (std::int64_t k = 0; k < size; ++k) {
+      OMNIBAL_ASSIGN(const std::int64_t sample, samples.at(next++, 0, 0, kMost));
+      held.pack.samples.push_back(sample);
+    }
+    state.held_packs += size > 0 ? 1 : 0;
+    state.held_samples += size;
+  }
+  return samples.check_size(static_cast<std::int64_t>(next));
+}
+
+/// The pack named in the first column of a row, which must be held.
+Result<steps::ArrivedPack> held_pack(const ArrayRows& rows, std::size_t row, const StreamState& state) {
+  const auto end = state.first_pack + static_cast<std::int64_t>(state.packs.size());
+  OMNIBAL_ASSIGN(const std::int64_t id, rows.at(row, 0, state.first_pack, end - 1));
+  const pack::StreamedPack& pack =
+      state.packs[static_cast<std::size_t>(id - state.first_pack)].pack;
+  if (pack.samples.empty()) OMNIBAL_RETURN_IF_ERROR(rows.at(row, 0, id + 1, kMost));
+  return steps::ArrivedPack{id, pack.load};
+}
+
+/// `zero_weight`: there may be zero-weight packs among them.
+Result<std::vector<steps::ArrivedPack>> read_ids(const ArrayRows& rows, const StreamState& state,
+                                                 bool zero_weight) {
+  std::vector<steps::ArrivedPack> packs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (zero_weight && rows.value(i, 0) == steps::kZeroWeightPack) {
+      packs.push_back({.id = steps::kZeroWeightPack});
+    } else {
+      OMNIBAL_ASSIGN(const steps::ArrivedPack pack, held_pack(rows, i, state));
+      packs.push_back(pack);
+    }
+  }
+  return packs;
+}
+
+Status read_waiting(const ArrayRows& rows, std::int64_t most, StreamState& state) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    OMNIBAL_ASSIGN(const steps::ArrivedPack pack, held_pack(rows, i, state));
+    OMNIBAL_ASSIGN(const std::int64_t has_waited, rows.at(i, 1, 0, 1));
+    const std::int64_t idle = pack.load.vision_units == 0 ? 1 : 0;
+    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 2, idle, idle));
+    steps::GroupWindowState& window = idle == 1 ? state.steps.idle : state.steps.with_vision;
+    window.waiting.push_back({pack, has_waited == 1});
+    if (static_cast<std::int64_t>(window.waiting.size()) > most) return rows.too_many(most);
+  }
+  return {};
+}
+
+Status read_regions(const ArrayRows& rows, steps::StreamStepState& state) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    metrics::PackLoad load;
+    OMNIBAL_ASSIGN(load.vision_units, rows.at(i, 0, 0, kMost));
+    OMNIBAL_ASSIGN(load.tokens, rows.at(i, 1, 0, kMost));
+    OMNIBAL_ASSIGN(load.token_pairs, rows.at(i, 2, 0, kMost));
+    OMNIBAL_ASSIGN(const std::int64_t recent, rows.at(i, 3, 0, 1));
+    OMNIBAL_ASSIGN(const std::int64_t idle, rows.at(i, 4, 0, 1));
+    steps::GroupWindowState& window = idle == 1 ? state.idle : state.with_vision;
+    (recent == 1 ? window.recent : window.drawn_from).push_back(load);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SavedStream> load_stream(const std::string& directory, const StreamOptions& options) {
+  const std::string path = fmt::format("{}/{}", directory, kStreamDocument);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return Error(ErrorCode::kFileNotFound, "there is no state of a stream to resume")
+        .in_file(directory)
+        .with_hint("begin without --resume");
+  }
+  OMNIBAL_ASSIGN(const Json document, codec::read_json(path));
+  OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, path, kStreamFormat, kStreamVersion));
+  OMNIBAL_ASSIGN(const StreamArrays arrays, open_arrays(directory));
+  OMNIBAL_RETURN_IF_ERROR(check_hash(document, arrays, path));
+  const JsonFields fields(document, path);
+  OMNIBAL_ASSIGN(const Json* saved_options, fields.object("options"));
+  OMNIBAL_RETURN_IF_ERROR(check_same(*saved_options, to_json(options), path, ""));
+  SavedStream saved;
+  OMNIBAL_ASSIGN(const Json* notes, fields.object("notes"));
+  saved.notes = *notes;
+  StreamState& state = saved.state;
+  OMNIBAL_RETURN_IF_ERROR(read_counters(document, path, state));
+  const auto rows = [&](StreamArrayIndex index) { return ArrayRows(directory, arrays, index); };
+  OMNIBAL_RETURN_IF_ERROR(read_samples(rows(kSamples), options.packing, state.packing));
+  OMNIBAL_RETURN_IF_ERROR(read_packs(rows(kPacks), rows(kPackSamples), state));
+  OMNIBAL_RETURN_IF_ERROR(
+      read_waiting(rows(kWaiting), options.steps.window * options.steps.dp, state));
+  OMNIBAL_RETURN_IF_ERROR(read_regions(rows(kRegions), state.steps));
+  OMNIBAL_ASSIGN(state.steps.ready, read_ids(rows(kReady), state, state.steps.finished));
+  OMNIBAL_ASSIGN(state.steps.last_step, read_ids(rows(kLastStep), state, state.steps.finished));
+  return saved;
+}
+
+}  // namespace omnibal::plan
