@@ -49,8 +49,8 @@ std::string to_text(const plan::LimitChoice& choice) {
   std::string text = fmt::format(
       "caps chosen for {} on {}, tp {} x pp {} x dp {}, {} samples a step: {:.2f} s per 1000 "
       "samples\n  {}; {}\n"
-      "  {:.2f} samples a pack, {} micro-batches a rank; a full pack takes {} of {}, {} layers "
-      "recompute ({:.1f} % of the time)\n",
+      "  {:.2f} samples a pack, {} micro-batches a rank; a full pack takes {} of {}, layers "
+      "recomputed: {} ({:.1f} % of the time)\n",
       context.model, context.cluster, context.sizes.tp, context.sizes.pp, context.sizes.dp,
       context.global_batch, 1000 * best.seconds_per_sample,
       cap_text("vision", &CapPrediction::vision_cap, choice.vision, best),
@@ -62,8 +62,8 @@ std::string to_text(const plan::LimitChoice& choice) {
   }
   if (choice.too_large > 0) {
     text += fmt::format(
-        "  {} samples are too large for the memory and rejected: more --memory, tp or pp would "
-        "hold them\n",
+        "  {} samples fit in memory with no caps that hold the others too: more --memory, tp or "
+        "pp would hold them\n",
         choice.too_large);
   }
   return text;

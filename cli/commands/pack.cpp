@@ -25,7 +25,7 @@ using codec::Json;
 struct PackFlags {
   CorpusFlags corpus;
   PackingFlags packing;
-  std::string method = "isf";
+  std::string method = "auto";
   std::int64_t cp = 1;
   std::int64_t tp = 1;
   std::optional<std::int64_t> dp;
@@ -198,8 +198,8 @@ std::vector<Flag> pack_flags(PackFlags& flags) {
   return joined({corpus_flags(flags.corpus),
                  {{.name = "--method",
                    .target = &flags.method,
-                   .help = "How samples are grouped: by the paper's packer (isf), others (auto tries "
-                           "several and keeps the best), or a padded baseline to compare with",
+                   .help = "How samples are grouped: by the best of several packers, by one of them "
+                           "(isf is the paper's), or by a padded baseline to compare with",
                    .choices = pack::method_names()}},
                  packing_flags(flags.packing),
                  parallel_flags(flags),

@@ -20,6 +20,7 @@ namespace {
 struct PlanFlags {
   CorpusFlags corpus;
   PackingFlags packing;
+  std::string method = "auto";
   ModelFlags model;
   std::int64_t gpus = 0;
   std::optional<std::int64_t> tp, pp, dp;
@@ -75,6 +76,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
 codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
   codec::Json json = to_json(flags.corpus);
   json.update(to_json(flags.packing));
+  json["method"] = flags.method;
   json.update(to_json(flags.steps));
   json["model"] = flags.model.model;
   json["cluster"] = flags.model.cluster;
@@ -127,6 +129,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   const corpus::Corpus& corpus = subject.loaded.corpus;
   const plan::CapQuestion caps = cap_question(flags.packing);
   OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, caps, corpus, context.seed));
+  OMNIBAL_ASSIGN(request.data.method, pack::parse_method(flags.method));
   if (caps_are_open(flags.packing)) request.caps = caps;
   OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
   request.data.worst_first = flags.steps.worst_first;
@@ -232,6 +235,10 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
        model_flags(flags.model),
        resource_flags(flags),
        parallel_flags(flags),
+       {{.name = "--method",
+         .target = &flags.method,
+         .help = "How samples are packed: the best of several packers, or one of them",
+         .choices = pack::packer_names()}},
        packing_flags(flags.packing),
        step_flags(flags.steps),
        {{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},

@@ -43,15 +43,16 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
         .with_hint("write the steps to a file: --out FILE");
   }
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(flags.cp, flags.tp));
   OMNIBAL_ASSIGN(const plan::DataPlanOptions data,
-                 data_plan_options(flags.packing, corpus::Corpus(), context.seed));
+                 data_plan_options(flags.packing, caps, corpus::Corpus(), context.seed));
   plan::StreamOptions options;
   options.packing = {.limits = data.limits,
                      .admission = data.admission,
                      .window_samples = flags.window_samples,
                      .seed = context.seed};
   OMNIBAL_ASSIGN(options.packing.method, pack::parse_method(flags.method));
-  options.packing.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, step_options(flags.steps, context.seed));
   options.steps.dp = flags.dp;
   options.steps.micro_batches = flags.micro_batches;

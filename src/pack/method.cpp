@@ -64,6 +64,14 @@ std::string_view to_string(Method method) { return name_in(kMethods, method); }
 
 std::vector<std::string> method_names() { return names_in(kMethods); }
 
+std::vector<std::string> packer_names() {
+  std::vector<std::string> names;
+  for (const auto& method : kMethods) {
+    if (respects_caps(method.value)) names.emplace_back(method.name);
+  }
+  return names;
+}
+
 Result<Method> parse_method(std::string_view name) {
   return parse_name(kMethods, "packing method", "method", name);
 }

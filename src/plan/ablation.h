@@ -24,8 +24,8 @@ struct AblationTask {
 /// recomputation; +steps: the plan's steps.
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const Progress& progress);
 
-/// The paper's four rows of `paper`, the same samples with the paper's caps; then of `task`
-/// +limits: its packs in random order with its cuts and recomputation; +steps: its steps.
+/// The paper's four rows of `paper`, the same samples with the paper's packer and caps; then of
+/// `task` +packs: its packs in random order with its cuts and recomputation; +steps: its steps.
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const Progress& progress);
 

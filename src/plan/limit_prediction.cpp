@@ -68,6 +68,14 @@ cost::Load mean_of(const Samples& samples) {
   return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
 }
 
+/// The packer that stands for `method` where hundreds of pairs are packed: auto and patterns make
+/// about as many packs as best fit does, in many times its time. Padded methods know no caps.
+pack::Method quick_packer(pack::Method method) {
+  if (!pack::respects_caps(method)) return pack::Method::kIsf;
+  const bool slow = method == pack::Method::kAuto || method == pack::Method::kPatterns;
+  return slow ? pack::Method::kBestFit : method;
+}
+
 /// Packs of drawn samples, in steps as a plan forms them.
 struct Steps {
   std::int64_t num_samples = 0;  // in the steps
@@ -86,7 +94,8 @@ Result<Steps> form_whole_steps(const pack::Packs& packs, std::vector<metrics::Pa
       .micro_batches = std::clamp<std::int64_t>(rows, 1, std::min(micro_batches, kMostSimulated)),
       .window = task.window,
       .tail = rows > 0 ? steps::Tail::kDrop : steps::Tail::kZeroWeight,
-      .seed = task.seed};
+      .seed = task.seed,
+      .forward = cost::total_forward(task.target.profile)};
   Steps formed{.num_samples = 0, .loads = std::move(loads), .table = {}};
   OMNIBAL_ASSIGN(formed.table, steps::form_steps(formed.loads, options));
   for (const std::int64_t pack : formed.table.pack_ids) {
@@ -124,7 +133,8 @@ Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int6
 }
 
 /// Of a step with exactly the global batch, as if micro-batches could be parts of one: else caps
-/// would win that happen to round the batch up.
+/// would win that happen to round the batch up. Packs so large that a single micro-batch of them is
+/// more than the batch gain nothing by the excess.
 Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& steps,
                                   const PipelineChoice& choice) {
   const TrainingTarget& target = problem.task.target;
@@ -142,7 +152,7 @@ Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& step
   const double in_batch =
       std::max(1.0, static_cast<double>(target.global_batch) / samples * simulated);
   const double more_s = (in_batch - simulated) * seconds_of_micro_batch(steps, pipeline.stages);
-  return (step_s + more_s) / (samples / simulated * in_batch);
+  return (step_s + more_s) / static_cast<double>(target.global_batch);
 }
 
 Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPrediction& prediction) {
@@ -153,7 +163,7 @@ Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPredic
   OMNIBAL_ASSIGN(const pack::Admission admission,
                  pack::admit(samples, limits, {.allow_empty = task.asked.rules.allow_empty}));
   const pack::Grouping grouping = pack::group_samples(
-      task.method, samples, admission.accepted, {.limits = limits, .seed = task.seed});
+      quick_packer(task.method), samples, admission.accepted, {.limits = limits, .seed = task.seed});
   const auto in_pack = static_cast<double>(admission.accepted.size()) /
                        static_cast<double>(grouping.packs.size());
   OMNIBAL_ASSIGN(const FittedPipeline fitted, fit_pipeline(problem, limits, in_pack));

@@ -2,7 +2,9 @@
 #include "omnibal/plan/limit_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -17,13 +19,18 @@ namespace {
 
 using Pair = std::pair<std::int64_t, std::int64_t>;  // vision cap, token cap
 
-/// So many pairs are predicted one and all; a larger grid is looked at coarsely first.
-constexpr std::int64_t kWholeGrid = 256;
+/// A grid is predicted pair by pair if that packs no more samples in all than 256 pairs of 32768
+/// do, a prediction counting as 4096 beside its own; a larger one is looked at coarsely first.
+constexpr std::int64_t kUsuallyDrawn = 32768;
+constexpr std::int64_t kOfPrediction = 4096;
+constexpr std::int64_t kWholeGrid = 256 * (kUsuallyDrawn + kOfPrediction);
+constexpr std::int64_t kFineWork = 320 * (kUsuallyDrawn + kOfPrediction);
+/// About what a prediction of 32768 samples changes with the samples that are drawn.
+constexpr double kDrawingError = 0.002;
 constexpr std::int64_t kMostCoarse = 2000;
 /// Points of the first look within 3 % of its best are predicted well: few samples err by less.
 constexpr double kMargin = 1.03;
-constexpr std::size_t kMostClose = 400;
-constexpr int kMostMoves = 64;
+constexpr std::size_t kMostClose = 160;
 constexpr std::size_t kRunnersUp = 3;
 
 bool better(const CapPrediction& a, const CapPrediction& b) {
@@ -97,7 +104,8 @@ std::vector<Pair> coarse_grid(const CapGrid& grid) {
 /// Pairs that a first look with few samples leaves worth a closer one.
 std::vector<Pair> promising(const LimitProblem& problem, const CapGrid& grid,
                             std::int64_t& predictions) {
-  if (grid.vision.size() * grid.tokens.size() <= kWholeGrid) {
+  const std::int64_t of_pair = problem.drawn.size() + kOfPrediction;
+  if (grid.vision.size() <= kWholeGrid / of_pair / grid.tokens.size()) {
     return product(grid.vision.all(), grid.tokens.all());
   }
   Predictions first_look(problem, problem.few);
@@ -113,15 +121,24 @@ std::vector<Pair> promising(const LimitProblem& problem, const CapGrid& grid,
   return pairs;
 }
 
-/// From the best pair so far to the best around it, until none is better.
-void descend(const CapGrid& grid, Predictions& predictions) {
-  for (int move = 0; move < kMostMoves; ++move) {
-    const std::vector<CapPrediction> before = predictions.ranked();
-    if (before.empty()) return;
-    const CapPrediction& best = before.front();
+/// Best-first over the fine grid: looks around the best pair that was not looked around yet, until
+/// that one is no longer as good as the best but for what drawing other samples would change, or
+/// enough pairs were looked at.
+void look_around_the_best(const CapGrid& grid, std::int64_t num_drawn, Predictions& predictions) {
+  const double as_good =
+      1 + kDrawingError * std::sqrt(kUsuallyDrawn / static_cast<double>(num_drawn));
+  const std::int64_t most = predictions.size() + kFineWork / (num_drawn + kOfPrediction);
+  std::set<Pair> done;
+  while (predictions.size() < most) {
+    const std::vector<CapPrediction> ranked = predictions.ranked();
+    const auto next = std::ranges::find_if(ranked, [&](const CapPrediction& p) {
+      return !done.contains({p.vision_cap, p.token_cap});
+    });
+    if (next == ranked.end()) return;
+    if (next->seconds_per_sample > as_good * ranked.front().seconds_per_sample) return;
+    done.emplace(next->vision_cap, next->token_cap);
     predictions.add(
-        product(grid.vision.around(best.vision_cap), grid.tokens.around(best.token_cap)));
-    if (!better(predictions.ranked().front(), best)) return;
+        product(grid.vision.around(next->vision_cap), grid.tokens.around(next->token_cap)));
   }
 }
 
@@ -190,7 +207,7 @@ Result<LimitChoice> choose_limits(const LimitTask& task, const Progress& progres
   report(progress, "choosing caps", 1, 3);
   predictions.add(pairs);
   report(progress, "choosing caps", 2, 3);
-  descend(grid, predictions);
+  look_around_the_best(grid, problem.drawn.size(), predictions);
   const std::vector<CapPrediction> ranked = predictions.ranked();
   if (ranked.empty()) return why_not(problem, grid.vision.lowest, grid.tokens.lowest);
   choice.best = ranked.front();

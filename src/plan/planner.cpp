@@ -76,24 +76,35 @@ Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
   return {};
 }
 
-/// The same plan with the paper's caps, for the paper's rows of the ablation: they do not depend on
-/// caps that a plan chooses. Nothing where the user gave a cap, or where the paper's would hold
-/// fewer samples or not fit in memory.
-Result<std::optional<Plan>> with_paper_caps(const corpus::Corpus& corpus,
-                                            const PlanRequest& request, const Plan& plan,
-                                            const Progress& progress) {
-  const std::optional<Plan> none;
-  if (!plan.data_options.choice || !plan.data_options.choice->paper) return none;
-  const CapPrediction& caps = *plan.data_options.choice->paper;
+/// The same plan with the paper's packer, and with the paper's caps unless the user gave caps.
+Plan with_paper_packs(const PlanRequest& request, const Plan& plan) {
   Plan paper;
   paper.data_options = plan.data_options;
+  paper.data_options.method = pack::Method::kIsf;
   paper.sizes = plan.sizes;
   paper.schedule = plan.schedule;
   paper.profile = plan.profile;
   paper.memory_bytes = plan.memory_bytes;
-  OMNIBAL_ASSIGN(paper.micro_batches, micro_batches_of(request));
-  paper.data_options.steps->micro_batches = paper.micro_batches;
-  paper.data_options.limits = request.caps->rules.at(caps.vision_cap, caps.token_cap);
+  paper.micro_batches = plan.micro_batches;
+  const std::optional<LimitChoice>& choice = plan.data_options.choice;
+  if (choice && choice->paper) {
+    paper.micro_batches = request.global_batch / (request.sizes.dp * request.micro_batch);
+    paper.data_options.steps->micro_batches = paper.micro_batches;
+    paper.data_options.limits =
+        request.caps->rules.at(choice->paper->vision_cap, choice->paper->token_cap);
+  }
+  return paper;
+}
+
+/// The plan whose rows the paper's ablation shows: they do not depend on the packer and the caps
+/// that a plan chooses. Nothing where that is `plan` itself, or where the paper's caps would hold
+/// fewer samples or not fit in memory.
+Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanRequest& request,
+                                       const Plan& plan, const Progress& progress) {
+  const std::optional<Plan> none;
+  const std::optional<LimitChoice>& limits = plan.data_options.choice;
+  if (plan.data_options.method == pack::Method::kIsf && !(limits && limits->paper)) return none;
+  Plan paper = with_paper_packs(request, plan);
   DataPlanOptions packs_alone = paper.data_options;
   packs_alone.steps.reset();
   OMNIBAL_ASSIGN(paper.data, make_data_plan(corpus, packs_alone, {}, progress));
@@ -111,8 +122,7 @@ Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
                                              const PlanRequest& request, const Plan& plan,
                                              const PipelineProblem& problem,
                                              const Progress& progress) {
-  OMNIBAL_ASSIGN(const std::optional<Plan> paper,
-                 with_paper_caps(corpus, request, plan, progress));
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
   if (!paper) return make_ablation({corpus, plan, problem}, progress);
   OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
   return make_ablation({corpus, *paper, paper_problem}, {corpus, plan, problem}, progress);

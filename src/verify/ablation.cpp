@@ -16,14 +16,15 @@ using codec::JsonFields;
 
 constexpr std::array<std::string_view, 5> kRows = {"baseline", "+data", "+model", "+memory",
                                                    "+steps"};
-/// Where the plan chose its caps, the first four are of the paper's.
-constexpr std::array<std::string_view, 6> kRowsWithLimits = {"baseline", "+data",   "+model",
-                                                             "+memory",  "+limits", "+steps"};
+/// Where the plan has other packs than the paper's packer makes with the paper's caps, the first
+/// four rows are of those.
+constexpr std::array<std::string_view, 6> kRowsWithPacks = {"baseline", "+data",  "+model",
+                                                            "+memory",  "+packs", "+steps"};
 constexpr std::size_t kPaperRows = 4;
 
 /// What rows are measured against.
 struct Epoch {
-  bool with_limits = false;
+  bool with_packs = false;
   double num_steps = 0;
   double gpus = 0;
   double least_gpu_days = 0;  // of whoever runs every pack
@@ -56,7 +57,7 @@ Result<Row> read_row(const Json& json, std::size_t index, std::string_view name)
 /// Every rank cuts its share of the samples into micro-batches of their own, the last of which may
 /// hold fewer: up to dp more than without ranks. Nothing is known without the size of one.
 Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields& root,
-                                  bool with_limits) {
+                                  bool with_packs) {
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
   OMNIBAL_ASSIGN(const Json* given,
                  JsonFields(*provenance, document_name(), "provenance").object("options"));
@@ -65,9 +66,9 @@ Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields
                  options.integer_or("micro_batch", 0, 0, steps::kLargestStep));
   OMNIBAL_ASSIGN(const std::int64_t batch,
                  options.integer_or("global_batch", 0, 0, std::int64_t{1} << 30));
-  if (size == 0 || (with_limits && batch < size)) return StepCounts{};
+  if (size == 0 || (with_packs && batch < size)) return StepCounts{};
   const double step =
-      static_cast<double>(with_limits ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
+      static_cast<double>(with_packs ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
   const double fewest =
       std::ceil(static_cast<double>(plan.pack_samples().size()) / static_cast<double>(size));
   const double most = fewest + static_cast<double>(plan.steps()->dp);
@@ -104,7 +105,7 @@ Status check_row(const Json& json, const Row& row, std::size_t index, const Epoc
     return violation("{} takes {} GPU days, nothing can take less than {}", row.name, row.gpu_days,
                      epoch.least_gpu_days);
   }
-  if (index < (epoch.with_limits ? kPaperRows : 1)) return {};
+  if (index < (epoch.with_packs ? kPaperRows : 1)) return {};
   return agree(json, "gpu_days", row.step_s * epoch.num_steps * epoch.gpus / 86400);
 }
 
@@ -123,23 +124,23 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const Json* rows, root.array("ablation"));
-  const bool with_limits = rows->size() == kRowsWithLimits.size();
-  if (!with_limits && rows->size() != kRows.size()) {
+  const bool with_packs = rows->size() == kRowsWithPacks.size();
+  if (!with_packs && rows->size() != kRows.size()) {
     return violation("the ablation has {} rows, {} or {} are possible", rows->size(), kRows.size(),
-                     kRowsWithLimits.size());
+                     kRowsWithPacks.size());
   }
-  Epoch epoch{.with_limits = with_limits,
+  Epoch epoch{.with_packs = with_packs,
               .num_steps = static_cast<double>(plan.steps()->num_steps),
               .gpus = static_cast<double>(pipeline.sizes.gpus())};
   OMNIBAL_ASSIGN(epoch.least_gpu_days, least_gpu_days(root));
   std::vector<Row> read;
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    OMNIBAL_ASSIGN(Row row, read_row((*rows)[i], i, with_limits ? kRowsWithLimits[i] : kRows[i]));
+    OMNIBAL_ASSIGN(Row row, read_row((*rows)[i], i, with_packs ? kRowsWithPacks[i] : kRows[i]));
     read.push_back(std::move(row));
     epoch.first_gpu_days = read.front().gpu_days;
     OMNIBAL_RETURN_IF_ERROR(check_row((*rows)[i], read.back(), i, epoch));
   }
-  OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root, with_limits));
+  OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root, with_packs));
   OMNIBAL_RETURN_IF_ERROR(check_baseline(read.front(), epoch.gpus, counts));
   OMNIBAL_RETURN_IF_ERROR(check_same_steps(read, epoch.gpus));
   pipeline.steps.links.clear();

@@ -22,7 +22,8 @@ PAPER_PLAN = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gp
 
 PLAN_FILES = ["plan.json", "profile.json", "pack_offsets.npy", "pack_samples.npy", "steps.npy",
          "pack_load.npy", "supervised.npy", "sample_vision.npy", "sample_tokens.npy",
-         "sample_source.npy", "sample_row.npy", "rejected.jsonl", "checksums.txt"]
+         "sample_source.npy", "sample_row.npy", "step_mix.npy", "rejected.jsonl",
+         "checksums.txt"]
 
 
 def run(*arguments, stdin=None, cwd=None, env=None):

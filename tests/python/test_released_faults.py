@@ -6,10 +6,15 @@ Elsewhere: the random generator that is seeded for the whole process (tests/pack
 import collections
 import json
 
+import sys
+
 import numpy as np
 import pytest
 
-from conftest import ask, refuse, write_lengths
+from conftest import ROOT, ask, refuse, write_lengths
+
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+import balance  # noqa: E402
 
 CAPS = ["--vision-cap", 9, "--token-cap", 4096]
 
@@ -125,3 +130,82 @@ def test_a_failing_sample_is_not_replaced_by_another(tmp_path):
     listed = [json.loads(line)["row"]
               for line in (tmp_path / "plan" / "rejected.jsonl").read_text().splitlines()]
     assert listed == sorted(failing)
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory):
+    """A plan of 1,000 samples on four ranks, and how many steps an epoch of it has."""
+    home = tmp_path_factory.mktemp("stepped")
+    answer = ask("pack", write_lengths(home / "lengths.json", mixed_lengths(1000)), *CAPS, "--dp", 4,
+                 "--micro-batches", 8, "--out", home / "plan")
+    return home / "plan", answer["packs"], answer["steps"]["count"]
+
+
+def epoch_grids(stepped, epoch, first=0):
+    """[steps, micro-batches, ranks] of an epoch, from a step on."""
+    plan, _, num_steps = stepped
+    answer = ask("steps", plan, "--epoch", epoch, "--step", first, "--count", num_steps - first)
+    return np.array([step["micro_batches"] for step in answer["steps"]])
+
+
+def test_grouping_by_load_is_not_lost_after_the_first_epoch(stepped):
+    plan = stepped[0]
+    offsets, samples, vision, tokens = arrays(plan, "pack_offsets", "pack_samples", "sample_vision",
+                                              "sample_tokens")
+    loads = balance.pack_loads(offsets, vision[samples], tokens[samples])
+    rng = np.random.default_rng(0)
+    whole = len(loads.tokens) // 4 * 4
+    random = balance.dist_ratio(rng.permutation(len(loads.tokens))[:whole].reshape(-1, 4), loads.tokens)
+    for epoch in (0, 1, 2, 7):
+        grid = epoch_grids(stepped, epoch).reshape(-1, 4)
+        assert balance.dist_ratio(grid, loads.tokens) < 0.2 * random
+        assert balance.dist_ratio(grid, loads.vision) < 0.001
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_resuming_mid_epoch_trains_no_pack_twice_and_none_never(stepped, epoch):
+    """Steps 0 .. k, then what a run that resumes at step k gets, at each k."""
+    _, packs, num_steps = stepped
+    whole = epoch_grids(stepped, epoch)
+    assert sorted(whole[whole >= 0]) == list(range(packs))
+    for step in range(num_steps):
+        assert (epoch_grids(stepped, epoch, step) == whole[step:]).all()
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_resuming_mid_epoch_on_other_ranks_trains_every_pack_once(stepped, tmp_path, epoch, ranks):
+    plan, packs, num_steps = stepped
+    begun = ask("steps", plan, "--epoch", epoch, "--count", num_steps // 2, "--out-cursor",
+                tmp_path / "cursor.json")
+    rest = ask("steps", plan, "--cursor", tmp_path / "cursor.json", "--dp", ranks, "--count", 0)
+    left = rest["steps_in_epoch"] - rest["next"]["step"]
+    rest = ask("steps", plan, "--cursor", tmp_path / "cursor.json", "--dp", ranks, "--count", left)
+    assert all(step["epoch"] == epoch for step in rest["steps"])
+    trained = [pack for part in (begun, rest) for step in part["steps"]
+               for row in step["micro_batches"] for pack in row if pack >= 0]
+    assert sorted(trained) == list(range(packs))
+
+
+def test_the_first_reshuffle_does_not_repeat_the_first_seed(stepped):
+    orders = {tuple(epoch_grids(stepped, epoch).ravel()) for epoch in range(4)}
+    assert len(orders) == 4
+    [first] = arrays(stepped[0], "steps")
+    assert (epoch_grids(stepped, 0) == first).all()
+
+
+def test_token_length_is_not_read_before_truncation(tmp_path):
+    """A pack is charged for what is left of a cut sample: with the length before the cut it would be
+    over the cap, or stay empty beside it."""
+    rows = mixed_lengths(60)
+    rows[7] = (1, 9000, 1)
+    answer = ask("pack", write_lengths(tmp_path / "lengths.json", rows), *CAPS, "--over-long",
+                 "truncate", "--out", tmp_path / "plan")
+    assert (answer["placed"], answer["truncated"], answer["over_cap"]) == (60, 1, 0)
+    tokens, load = arrays(tmp_path / "plan", "sample_tokens", "pack_load")
+    assert tokens[7] == 4096
+    packs = segments(tmp_path / "plan")
+    assert [tokens[pack].sum() for pack in packs] == load[:, 1].tolist()
+    [alone] = [pack.tolist() for pack in packs if 7 in pack]
+    assert alone == [7]
+    assert answer["fill"]["tokens"] == pytest.approx(load[:, 1].mean() / 4096, rel=1e-12)

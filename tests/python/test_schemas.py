@@ -42,6 +42,17 @@ def test_rejections(tmp_path):
         check(json.loads(line), "rejected")
 
 
+def test_truncations(tmp_path):
+    lengths = write_lengths(tmp_path / "lengths.json", [(1, 600, 1), (1, 5000, 1), (16, 5000, 16)])
+    ask("pack", lengths, "--vision-cap", 20, "--token-cap", 4096, "--over-long", "truncate",
+        "--dp", 1, "--micro-batches", 1, "--out", tmp_path / "plan")
+    for name, reason in (("truncated", None), ("rejected", "media")):
+        line = json.loads((tmp_path / "plan" / f"{name}.jsonl").read_text())
+        assert line.get("reason") == reason
+        check(line, name)
+    check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
+
+
 @pytest.mark.parametrize("load, allowed", [
     ({"vision_units": 9, "tokens": 4096, "token_pairs": 5000000}, True),
     ({"vision_units": 0, "tokens": 1e9, "token_pairs": 1e18}, True),

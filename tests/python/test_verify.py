@@ -119,6 +119,9 @@ def copy_item(target, source):
     ("steps.npy", set_item((0, 1, 0), 10**12), "steps"),
     ("sample_row.npy", set_item(17, 99999), "inputs"),
     ("sample_source.npy", set_item(17, 60000), "counts"),
+    ("sample_source.npy", set_item(17, 3), "mix"),
+    ("step_mix.npy", set_item((2, 0, 0), 7), "step_mix"),
+    ("step_mix.npy", set_item((0, 1, 2), -1), "step_mix"),
 ])
 def test_an_array_that_lies(plan, name, change, check):
     edit_array(plan, name, change)
@@ -175,6 +178,15 @@ def test_simulate_names_an_id_that_is_no_pack(plan, pack):
     (["steps", "samples_per_step", "mean"], 1024, "step_metrics"),
     (["steps", "samples_per_step", "std"], 0, "step_metrics"),
     (["steps", "dist_ratio", "time"], 0.001, "step_metrics"),
+    (["steps", "source_mix", "steps", "samples", "against_random"], 0.5, "step_mix"),
+    (["steps", "source_mix", "sources", 1, "windows", "tokens", "max"], 0.9, "step_mix"),
+    (["steps", "source_mix", "sources"], [], "step_mix"),
+    (["mix", "sources", 2, "samples"], 7, "mix"),
+    (["mix", "sources", 2, "placed", "share", "tokens"], 0.5, "mix"),
+    (["mix", "sources", 0, "repeat"], 2.0, "mix"),
+    (["mix", "sources", 0, "name"], "another", "mix"),
+    (["mix"], {}, "mix"),
+    (["truncated"], 1, "truncated"),
     (["partition", "stages", 0, "kept_bytes"], 1, "partition"),
     (["partition", "stages", 0, "transient_bytes"], 1, "partition"),
     (["partition", "stages", 0, "in_flight"], 1, "partition"),

@@ -39,6 +39,8 @@ enum class Method {
 /// "device-group".
 std::string_view to_string(Method method);
 std::vector<std::string> method_names();
+/// Those of the packers alone.
+std::vector<std::string> packer_names();
 /// Error: kInvalidArgument, naming the methods there are.
 Result<Method> parse_method(std::string_view name);
 /// The packers, which know caps; the others pad micro-batches of a fixed number of samples.

@@ -54,7 +54,7 @@ struct LimitTask {
   metrics::SampleColumns samples;
   const TrainingTarget& target;
   CapQuestion asked = {};
-  pack::Method method = pack::Method::kIsf;
+  pack::Method method = pack::Method::kIsf;  // of the plan; a quick packer may stand for it
   std::int64_t micro_batch = 4;  // samples that the paper's caps aim at, to compare with
   std::int64_t window = 512;     // of steps::StepOptions
   std::uint64_t seed = 0;
@@ -132,7 +132,7 @@ struct LimitChoice {
 
 /// Never rejects a sample that larger caps which fit would hold. Always ends: a coarse grid over
 /// both caps between what the largest sample needs and what memory or a rank's share of the global
-/// batch allows, then all its good points closely, then descent on the fine grid from the best.
+/// batch allows, its good points with more samples, then best-first around them on the fine grid.
 /// Errors: kNothingUsable; kMemoryInfeasible (no caps fit), kTooManyStages.
 Result<LimitChoice> choose_limits(const LimitTask& task, const Progress& progress);
 
