@@ -182,8 +182,8 @@ struct Member {
   std::uint32_t tokens = 0;
 };
 
-/// The samples of a step, pack behind pack. They lie anywhere in memory: fetched in a loop that does
-/// nothing else, many of them are on their way at once.
+/// The samples of a step, pack behind pack. They lie anywhere in memory: fetched in a loop that
+/// does nothing else, many of them are on their way at once.
 class StepMembers {
  public:
   void fetch(std::span<const std::int64_t> pack_ids, const GroupView& packs,
@@ -193,8 +193,8 @@ class StepMembers {
     for (const std::int64_t id : pack_ids) {
       if (id < 0) continue;
       for (const std::uint32_t i : packs[id]) {
-        members_.push_back({samples.source[i], samples.columns.vision[i],
-                            samples.columns.tokens[i]});
+        members_.push_back(
+            {samples.source[i], samples.columns.vision[i], samples.columns.tokens[i]});
       }
       ends_.push_back(members_.size());
     }

@@ -8,6 +8,7 @@
 
 #include "omnibal/base/parallel.h"
 #include "omnibal/pack/isf.h"
+#include "omnibal/pack/levelling.h"
 #include "pack/best_fit_counts.h"
 #include "pack/counted_packs.h"
 #include "pack/pattern_counts.h"
@@ -162,7 +163,9 @@ Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint
   Portfolio portfolio(samples, accepted, limits, seed, options);
   portfolio.make(progress);
   portfolio.judge(progress);
-  return portfolio.take_best();
+  Packs packs = portfolio.take_best();
+  level_packs(samples, limits, options.threads, packs);
+  return packs;
 }
 
 }  // namespace omnibal::pack
