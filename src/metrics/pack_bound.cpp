@@ -57,15 +57,39 @@ std::int64_t one_resource_bound(const std::vector<std::int64_t>& counts, std::in
   return bound;
 }
 
-/// Samples by size in steps of a power of two, rounded down, so that a table of all sizes is small.
-/// The caps are rounded alike: what fits in a pack still fits.
+/// Samples by size, and caps, in the same steps.
 struct SizeTable {
   std::vector<SizedCount> sizes;
   PackCaps caps;
 };
 
-SizeTable size_table(const SampleColumns& samples, std::span<const std::uint32_t> members,
-                     const PackCaps& caps) {
+/// Lengths as they are. O(n log n).
+SizeTable exact_sizes(const SampleColumns& samples, std::span<const std::uint32_t> members,
+                      const PackCaps& caps) {
+  SizeTable table{{}, caps};
+  for (const std::uint32_t i : members) {
+    table.sizes.push_back({samples.vision[i], samples.tokens[i], 1, 0});
+  }
+  std::sort(table.sizes.begin(), table.sizes.end(), [](const SizedCount& a, const SizedCount& b) {
+    return a.vision != b.vision ? a.vision < b.vision : a.tokens < b.tokens;
+  });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < table.sizes.size(); ++i) {
+    SizedCount& kept = table.sizes[last];
+    if (kept.vision == table.sizes[i].vision && kept.tokens == table.sizes[i].tokens) {
+      ++kept.count;
+    } else {
+      table.sizes[++last] = table.sizes[i];
+    }
+  }
+  table.sizes.resize(last + 1);
+  return table;
+}
+
+/// Lengths in steps of a power of two, rounded down, so that a table of all is small. The caps are
+/// rounded alike: what fits in a pack still fits. O(n).
+SizeTable rounded_sizes(const SampleColumns& samples, std::span<const std::uint32_t> members,
+                        const PackCaps& caps) {
   constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;
   int vision_shift = 0;
   int token_shift = 0;
@@ -78,10 +102,10 @@ SizeTable size_table(const SampleColumns& samples, std::span<const std::uint32_t
     ++counts[(samples.vision[i] >> vision_shift) * width + (samples.tokens[i] >> token_shift)];
   }
   SizeTable table{{}, {rows() - 1, columns() - 1, caps.samples}};
-  for (std::size_t cell = 0; cell < counts.size(); ++cell) {
-    if (counts[cell] == 0) continue;
-    table.sizes.push_back({static_cast<std::uint32_t>(cell / width),
-                           static_cast<std::uint32_t>(cell % width), counts[cell], 0});
+  for (std::size_t entry = 0; entry < counts.size(); ++entry) {
+    if (counts[entry] == 0) continue;
+    table.sizes.push_back({static_cast<std::uint32_t>(entry / width),
+                           static_cast<std::uint32_t>(entry % width), counts[entry], 0});
   }
   return table;
 }
@@ -98,7 +122,9 @@ std::int64_t pack_lower_bound(const SampleColumns& samples, std::span<const std:
   bound =
       std::max(bound, one_resource_bound(histogram(samples.vision, members), caps.vision_units));
   bound = std::max(bound, one_resource_bound(histogram(samples.tokens, members), caps.tokens));
-  SizeTable table = size_table(samples, members, caps);
+  constexpr std::size_t kFew = std::size_t{1} << 17;
+  SizeTable table = members.size() <= kFew ? exact_sizes(samples, members, caps)
+                                           : rounded_sizes(samples, members, caps);
   bound = std::max(bound, matching_bound(table.sizes, table.caps));
   return std::max(bound, weight_bound(table.sizes, table.caps));
 }

@@ -28,6 +28,7 @@ class HeaviestPack {
     return static_cast<double>(table_.back());
   }
 
+  /// The smallest of the heaviest packs: what it leaves free is of use to the patterns that follow.
   Numbers pack() const {
     Numbers numbers(weights_.size());
     std::int32_t v = problem_.vision_cap;
@@ -101,6 +102,8 @@ class HeaviestPack {
 /// The basis: as many patterns as types, their copies, and the inverse of their matrix.
 class Basis {
  public:
+  static constexpr double kPerturbation = 1e-3;
+
   explicit Basis(const PatternProblem& problem)
       : size_(problem.types.size()), inverse_(size_ * size_) {
     for (std::size_t k = 0; k < size_; ++k) {
@@ -108,7 +111,10 @@ class Basis {
       const std::int32_t most =
           std::min(type.vision > 0 ? problem.vision_cap / type.vision : problem.token_cap + 1,
                    type.tokens > 0 ? problem.token_cap / type.tokens : problem.vision_cap + 1);
-      Pattern pattern{static_cast<double>(type.count) / most, Numbers(size_)};
+      // Slightly different counts keep copies from being 0, at which pivots go round in circles.
+      const double count = static_cast<double>(type.count) +
+                           kPerturbation * static_cast<double>(k + 1) / static_cast<double>(size_);
+      Pattern pattern{count / most, Numbers(size_)};
       pattern.numbers[k] = most;
       patterns_.push_back(std::move(pattern));
       inverse_[k * size_ + k] = 1.0 / most;
@@ -138,7 +144,7 @@ class Basis {
         if (numbers[k] != 0) change[row] += inverse_[row * size_ + k] * numbers[k];
       }
     }
-    constexpr double kNothing = 1e-9;
+    constexpr double kNothing = 1e-7;
     std::size_t leaving = size_;
     double copies = std::numeric_limits<double>::max();
     for (std::size_t row = 0; row < size_; ++row) {

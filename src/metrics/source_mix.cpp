@@ -175,12 +175,41 @@ class LevelSums {
   ShareSums samples_, tokens_;
 };
 
-void add_pack(SparseTotals& pack, std::span<const std::uint32_t> members,
-              const SourcedSamples& samples) {
-  for (const std::uint32_t sample : members) {
-    pack.add_to(samples.source[sample], totals_of(samples, sample));
+/// A sample and its source, fetched.
+struct Member {
+  std::uint16_t source = 0;
+  std::uint32_t vision_units = 0;
+  std::uint32_t tokens = 0;
+};
+
+/// The samples of a step, pack behind pack. They lie anywhere in memory: fetched in a loop that does
+/// nothing else, many of them are on their way at once.
+class StepMembers {
+ public:
+  void fetch(std::span<const std::int64_t> pack_ids, const GroupView& packs,
+             const SourcedSamples& samples) {
+    members_.clear();
+    ends_.clear();
+    for (const std::int64_t id : pack_ids) {
+      if (id < 0) continue;
+      for (const std::uint32_t i : packs[id]) {
+        members_.push_back({samples.source[i], samples.columns.vision[i],
+                            samples.columns.tokens[i]});
+      }
+      ends_.push_back(members_.size());
+    }
   }
-}
+
+  std::size_t num_packs() const { return ends_.size(); }
+  std::span<const Member> pack(std::size_t k) const {
+    const std::size_t begin = k == 0 ? 0 : ends_[k - 1];
+    return std::span(members_).subspan(begin, ends_[k] - begin);
+  }
+
+ private:
+  std::vector<Member> members_;
+  std::vector<std::size_t> ends_;
+};
 
 }  // namespace
 
@@ -222,14 +251,16 @@ SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
   PackSums pack_tokens(&SourceTotals::tokens, sources);
   LevelSums steps(sources), windows(sources);
   SparseTotals pack(sources), step(sources), window(sources);
+  StepMembers members;
   bool whole_window = true;
   for (std::int64_t t = 0; t < entries.num_steps; ++t) {
-    bool whole_step = true;
-    for (const std::int64_t id :
-         entries.pack_ids.subspan(static_cast<std::size_t>(t) * width, width)) {
-      whole_step &= id >= 0;
-      if (id < 0) continue;
-      add_pack(pack, packs[id], samples);
+    members.fetch(entries.pack_ids.subspan(static_cast<std::size_t>(t) * width, width), packs,
+                  samples);
+    const bool whole_step = members.num_packs() == width;
+    for (std::size_t k = 0; k < members.num_packs(); ++k) {
+      for (const Member& m : members.pack(k)) {
+        pack.add_to(m.source, {1, m.vision_units, m.tokens});
+      }
       pack_samples.add_pack(pack);
       pack_tokens.add_pack(pack);
       step.add_all(pack);

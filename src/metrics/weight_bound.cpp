@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLevels = 64;
 constexpr std::int64_t kMostVisionSteps = 63;
 constexpr std::int64_t kTableEntries = 1 << 13;
-constexpr std::int32_t kMostPivots = 200;
+constexpr std::int32_t kMostPivots = 400;
 
 /// Sizes in steps of cap / steps, rounded down: what fits in a pack still fits, since the sum of
 /// rounded parts is not above the rounded sum.

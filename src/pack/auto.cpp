@@ -32,18 +32,19 @@ struct Recipe {
 
 /// What is tried for an input of this size, and nothing but its size decides.
 std::vector<Recipe> recipes_for(std::size_t num_samples) {
-  const PatternOptions coarse{.levels = 24, .margin = 1.0 / 256};
-  const PatternOptions medium{.levels = 64, .margin = 1.0 / 512};
-  const PatternOptions fine{.levels = 96, .margin = 1.0 / 256};
   // The first two set the limit on packs.
   std::vector<Recipe> recipes = {{.start = Start::kIsf},
                                  {.start = Start::kBestFit},
-                                 {.start = Start::kPatterns, .patterns = medium, .repaired = true}};
+                                 {.start = Start::kPatterns, .repaired = true}};
   if (num_samples > kLargeInput) return recipes;
-  recipes.push_back({.start = Start::kBestFit, .patterns = medium, .repaired = true});
-  recipes.push_back({.start = Start::kPatterns, .patterns = fine, .repaired = true});
+  recipes.push_back({.start = Start::kBestFit, .repaired = true});
+  recipes.push_back({.start = Start::kPatterns,
+                     .patterns = {.levels = 96, .margin = 1.0 / 256},
+                     .repaired = true});
   if (num_samples > kSmallInput) return recipes;
-  recipes.push_back({.start = Start::kPatterns, .patterns = coarse, .repaired = true});
+  recipes.push_back({.start = Start::kPatterns,
+                     .patterns = {.levels = 24, .margin = 1.0 / 256},
+                     .repaired = true});
   for (std::uint64_t more = 1; more <= 3; ++more) {
     recipes.push_back({.start = Start::kIsf, .more_seed = more});
   }
@@ -131,7 +132,7 @@ class Portfolio {
     } else {
       place_patterns(classes_, all_counts(classes_), caps, recipe.patterns, candidate.counted);
     }
-    if (recipe.repaired) repair(classes_, caps, recipe.patterns, candidate.counted);
+    if (recipe.repaired) repair(classes_, caps, candidate.counted);
     candidate.size = candidate.counted.size();
     return candidate;
   }

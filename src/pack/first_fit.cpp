@@ -113,8 +113,9 @@ Packs pack_first_fit(const metrics::SampleColumns& samples, std::span<const std:
   const SampleClasses classes = classify(samples, accepted, seed);
   std::vector<std::size_t> order(classes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&classes](std::size_t a, std::size_t b) {
-    return classes.tokens[a] > classes.tokens[b];
+  std::sort(order.begin(), order.end(), [&classes](std::size_t a, std::size_t b) {
+    return classes.tokens[a] != classes.tokens[b] ? classes.tokens[a] > classes.tokens[b]
+                                                  : classes.vision[a] > classes.vision[b];
   });
   FirstFit first_fit(classes, limits.caps());
   for (const std::size_t c : order) first_fit.place(c, classes.count(c));

@@ -33,13 +33,25 @@ metrics::PatternProblem make_problem(const std::vector<SizeLevel>& levels,
   problem.vision_cap = static_cast<std::int32_t>(vision_steps);
   problem.token_cap = static_cast<std::int32_t>(token_steps);
   for (const SizeLevel& level : levels) {
+    // Samples of one length do not differ from their mean.
+    const double used = level.tokens.spread() > 0 ? 1 - margin : 1;
     metrics::PatternType type{
         level.count, steps(level.vision.mean, vision_steps, static_cast<double>(caps.vision_units)),
-        steps(level.tokens.mean, token_steps, static_cast<double>(caps.tokens) * (1 - margin))};
+        steps(level.tokens.mean, token_steps, static_cast<double>(caps.tokens) * used)};
     if (type.vision == 0 && type.tokens == 0) type.tokens = 1;
     problem.types.push_back(type);
   }
   return problem;
+}
+
+/// With few samples a level, copies of patterns are mostly fractions and of no use.
+std::size_t levels_for(const ClassCounts& counts, std::size_t wanted) {
+  constexpr std::int64_t kSamplesPerLevel = 48;
+  constexpr std::int64_t kFewest = 6;
+  std::int64_t samples = 0;
+  for (const std::int64_t count : counts) samples += count;
+  return static_cast<std::size_t>(
+      std::clamp(samples / kSamplesPerLevel, kFewest, static_cast<std::int64_t>(wanted)));
 }
 
 class PatternPacker {
@@ -55,7 +67,7 @@ class PatternPacker {
           {classes_.vision[c], classes_.tokens[c], counts[c], static_cast<std::uint32_t>(c)});
     }
     if (sizes.empty()) return;
-    const auto levels = metrics::cut_into_levels(sizes, caps_, options.levels);
+    const auto levels = metrics::cut_into_levels(sizes, caps_, levels_for(counts, options.levels));
     const auto solution = metrics::solve_patterns(make_problem(levels, caps_, options.margin));
     for (const SizeLevel& level : levels) stocks_.push_back(stock_of(sizes, level));
     for (const metrics::Pattern& pattern : solution.patterns) use(pattern);

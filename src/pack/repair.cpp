@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "pack/pattern_counts.h"
+
 namespace omnibal::pack {
 namespace {
 
@@ -49,8 +51,7 @@ void dissolve(const CountedPacks& packs, const PackGroup& group, ClassCounts& co
 
 }  // namespace
 
-void repair(const SampleClasses& classes, const metrics::PackCaps& caps,
-            const PatternOptions& options, CountedPacks& packs) {
+void repair(const SampleClasses& classes, const metrics::PackCaps& caps, CountedPacks& packs) {
   constexpr std::array kFractions = {0.5, 0.2, 0.1, 0.05, 0.02};
   for (const double fraction : kFractions) {
     const auto wanted = static_cast<std::int64_t>(fraction * static_cast<double>(packs.size()));
@@ -65,7 +66,7 @@ void repair(const SampleClasses& classes, const metrics::PackCaps& caps,
         copy_group(packs, packs.groups[g], repaired);
       }
     }
-    place_patterns(classes, counts, caps, options, repaired);
+    place_patterns(classes, counts, caps, {}, repaired);
     if (repaired.size() < packs.size()) packs = std::move(repaired);
   }
 }

@@ -106,9 +106,9 @@ Result<StreamPacker> StreamPacker::create(const StreamPackOptions& options, Stre
 }
 
 Result<std::optional<StreamRejection>> StreamPacker::push(const StreamSample& sample,
- std::vector<StreamedPack>& packs) {
-  const auto reason =
-      reason_against(0, sample.vision, sample.tokens, options_.limits.caps(), options_.admission.allow_empty);
+                                                          std::vector<StreamedPack>& packs) {
+  const auto reason = reason_against(0, sample.vision, sample.tokens, options_.limits.caps(),
+                                     options_.admission.allow_empty);
   if (reason && is_fatal(*reason, options_.admission)) {
     return over_long_error(*reason, sample.id);
   }

@@ -48,7 +48,7 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
                                      const Progress& progress) {
   OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name == kOurMethod ? "auto" : name));
   pack::GroupingRequest request = task.request;
-  request.automatic.predicted_time = step_time_of_packs(task.steps, task.forward);
+  request.automatic.predicted_time = step_time_of_packs(kUsualSteps, task.forward);
   DealtGrouping dealt;
   dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);

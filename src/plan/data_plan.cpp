@@ -39,8 +39,7 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
       {.limits = options.limits,
        .micro_batches = {.size = options.micro_batch, .dp = dp, .seed = options.seed},
        .seed = options.seed,
-       .automatic = {.predicted_time = step_time_of_packs(
-                         options.steps.value_or(steps::StepOptions{.seed = options.seed}), forward),
+       .automatic = {.predicted_time = step_time_of_packs(kUsualSteps, forward),
                      .threads = options.threads}},
       progress);
   data.loads = data.grouping.loads(samples);

@@ -32,8 +32,7 @@ Result<cost::Profile> choose_profile(const model::ModelSpec& model,
                                      const PlanRequest& request) {
   if (request.profile) return measured_profile(model, *request.profile);
   return cost::analytic_profile(
-      model, cluster,
-      {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
+      model, cluster, {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
 }
 
 DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batches) {

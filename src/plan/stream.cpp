@@ -57,8 +57,7 @@ Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options, Stream
   return StreamPlanner(options, std::move(packer), std::move(steps), std::move(state));
 }
 
-Result<std::optional<pack::StreamRejection>> StreamPlanner::push(
-    const pack::StreamSample& sample) {
+Result<std::optional<pack::StreamRejection>> StreamPlanner::push(const pack::StreamSample& sample) {
   std::vector<pack::StreamedPack> packs;
   OMNIBAL_ASSIGN(const auto rejection, packer_.push(sample, packs));
   state_.fingerprint = fold(state_.fingerprint, sample);
@@ -141,7 +140,8 @@ void StreamPlanner::count(const StreamStep& step) {
   const metrics::RankGrid grid{ids, options_.steps.dp};
   const std::int64_t rows = full_rows(grid);
   totals.balanced_rows += rows;
-  add(totals.dist_sum, metrics::dist_ratios(grid, loads, options_.steps.forward), static_cast<double>(rows));
+  add(totals.dist_sum, metrics::dist_ratios(grid, loads, options_.steps.forward),
+      static_cast<double>(rows));
 }
 
 void StreamPlanner::release(const std::vector<steps::ArrivedPack>& packs) {

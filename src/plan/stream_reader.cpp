@@ -118,9 +118,9 @@ Status read_samples(const ArrayRows& rows, const pack::StreamPackOptions& option
     OMNIBAL_ASSIGN(const std::int64_t vision, rows.at(i, 1, 0, caps.vision_units));
     OMNIBAL_ASSIGN(const std::int64_t tokens, rows.at(i, 2, 0, caps.tokens));
     OMNIBAL_ASSIGN(const std::int64_t windows, rows.at(i, 3, 0, pack::kMostPackWindows));
-    state.waiting.push_back({{id, static_cast<std::uint32_t>(vision),
-                              static_cast<std::uint32_t>(tokens)},
-                             static_cast<std::uint8_t>(windows)});
+    state.waiting.push_back(
+        {{id, static_cast<std::uint32_t>(vision), static_cast<std::uint32_t>(tokens)},
+         static_cast<std::uint8_t>(windows)});
   }
   return {};
 }
@@ -150,7 +150,8 @@ Status read_packs(const ArrayRows& rows, const ArrayRows& samples, StreamState& 
 }
 
 /// The pack named in the first column of a row, which must be held.
-Result<steps::ArrivedPack> held_pack(const ArrayRows& rows, std::size_t row, const StreamState& state) {
+Result<steps::ArrivedPack> held_pack(const ArrayRows& rows, std::size_t row,
+                                     const StreamState& state) {
   const auto end = state.first_pack + static_cast<std::int64_t>(state.packs.size());
   OMNIBAL_ASSIGN(const std::int64_t id, rows.at(row, 0, state.first_pack, end - 1));
   const pack::StreamedPack& pack =

@@ -75,9 +75,8 @@ std::array<Values, kStreamArrays.size()> arrays_of(const StreamState& state) {
   std::int64_t id = state.first_pack;
   for (const auto& [pack, has_run] : state.packs) {
     const auto samples = static_cast<std::int64_t>(pack.samples.size());
-    arrays[kPacks].insert(arrays[kPacks].end(),
-                          {id++, pack.load.vision_units, pack.load.tokens, pack.load.token_pairs,
-                           samples, has_run ? 1 : 0});
+    arrays[kPacks].insert(arrays[kPacks].end(), {id++, pack.load.vision_units, pack.load.tokens,
+                                                 pack.load.token_pairs, samples, has_run ? 1 : 0});
     arrays[kPackSamples].insert(arrays[kPackSamples].end(), pack.samples.begin(),
                                 pack.samples.end());
   }

@@ -66,14 +66,6 @@ void shuffle_groups(FormedGroups& groups, const StepOptions& options, PhiloxRng&
   auto rows = std::span(groups.complete);
   if (options.tail != Tail::kZeroWeight && rows.size() >= dp) rows = rows.first(rows.size() - dp);
   shuffle_rows(rows, dp, rng);
-  if (!options.first_pack) return;
-  const auto wanted =
-      std::find(groups.complete.begin(), groups.complete.end(), *options.first_pack);
-  if (wanted == groups.complete.end()) return;
-  const auto row = (wanted - groups.complete.begin()) / options.dp * options.dp;
-  if (row == 0) return;
-  std::swap_ranges(groups.complete.begin(), groups.complete.begin() + options.dp,
-                   groups.complete.begin() + row);
 }
 
 }  // namespace
@@ -90,6 +82,7 @@ Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const Ste
   close_groups(groups, options);
   PhiloxRng rng(options.seed, RngStream::kStepOrder);
   shuffle_groups(groups, options, rng);
+  put_first(groups, options);
   lay_out(std::move(groups), options.tail, table);
   // Ranks too, so that none is always the lightest.
   for (std::size_t row = 0; row < table.pack_ids.size();

@@ -74,7 +74,8 @@ std::vector<std::uint32_t> GroupWindow::by_arrival() const {
 
 /// Regions of drawn_from_ with what waits in them; none of them holds a group.
 void GroupWindow::build_regions() {
-  regions_.emplace(loaded(drawn_from_), kRegionsPerGroup * static_cast<std::size_t>(options_.window),
+  regions_.emplace(loaded(drawn_from_),
+                   kRegionsPerGroup * static_cast<std::size_t>(options_.window),
                    static_cast<std::size_t>(options_.dp), AlikeRule{options_.forward, {}}, links_);
   for (const std::uint32_t slot : by_arrival()) {
     regions_->add(loaded(slots_[slot].waiting.pack.load, 0), slot);
@@ -115,7 +116,8 @@ void GroupWindow::redraw(std::vector<ArrivedPack>& groups) {
   oldest_recent_ = 0;
   drawn_from_ = recent_;
   arrived_since_ = 0;
-  regions_.emplace(loaded(drawn_from_), kRegionsPerGroup * static_cast<std::size_t>(options_.window),
+  regions_.emplace(loaded(drawn_from_),
+                   kRegionsPerGroup * static_cast<std::size_t>(options_.window),
                    static_cast<std::size_t>(options_.dp), AlikeRule{options_.forward, {}}, links_);
   for (const std::uint32_t slot : by_arrival()) {
     slots_[slot].waiting.has_waited = true;
@@ -135,9 +137,8 @@ void GroupWindow::remember(const metrics::PackLoad& load) {
 
 void GroupWindow::push(const ArrivedPack& pack, std::vector<ArrivedPack>& groups) {
   const bool full = num_waiting_ == room();
-  const bool due =
-      arrived_since_ >= kWindowsADrawing * static_cast<std::int64_t>(room()) &&
-      num_waiting_ >= static_cast<std::size_t>(options_.dp);
+  const bool due = arrived_since_ >= kWindowsADrawing * static_cast<std::int64_t>(room()) &&
+                   num_waiting_ >= static_cast<std::size_t>(options_.dp);
   // Not before a pack more is there: a stream of just a window is formed as a whole epoch is.
   if ((full && !regions_) || (due && regions_)) redraw(groups);
   if (num_waiting_ == room()) take_group(regions_->fullest_region(), groups);

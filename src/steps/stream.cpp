@@ -26,8 +26,7 @@ Status check_stream_options(const StepOptions& options) {
 StreamSteps::StreamSteps(const StepOptions& options, StreamStepState state)
     : options_(options),
       state_(std::move(state)),
-      with_vision_(
-          std::make_unique<GroupWindow>(options, std::exchange(state_.with_vision, {}))),
+      with_vision_(std::make_unique<GroupWindow>(options, std::exchange(state_.with_vision, {}))),
       idle_(std::make_unique<GroupWindow>(options, std::exchange(state_.idle, {}))) {}
 
 StreamSteps::StreamSteps(StreamSteps&&) noexcept = default;
@@ -98,9 +97,9 @@ Status StreamSteps::finish() {
   for (const ArrivedPack& pack : rest) loads.push_back(pack.load);
   StepOptions options = options_;
   if (state_.groups > 0) {
-    options.seed = PhiloxRng(options_.seed, RngStream::kStreamStep,
-                             static_cast<std::uint32_t>(state_.groups))
-                       .next_u64();
+    options.seed =
+        PhiloxRng(options_.seed, RngStream::kStreamStep, static_cast<std::uint32_t>(state_.groups))
+            .next_u64();
   }
   OMNIBAL_ASSIGN(const StepTable table, form_steps(loads, options));
   state_.zero_weight_packs += table.zero_weight_packs;

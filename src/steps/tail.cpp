@@ -75,6 +75,15 @@ std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOpti
   return order;
 }
 
+void put_first(FormedGroups& groups, const StepOptions& options) {
+  if (!options.first_pack) return;
+  PackIds& ids = groups.complete;
+  const auto wanted = std::find(ids.begin(), ids.end(), *options.first_pack);
+  if (wanted == ids.end()) return;
+  const auto row = ids.begin() + (wanted - ids.begin()) / options.dp * options.dp;
+  if (row != ids.begin()) std::swap_ranges(ids.begin(), ids.begin() + options.dp, row);
+}
+
 void close_groups(FormedGroups& groups, const StepOptions& options) {
   const auto dp = static_cast<std::size_t>(options.dp);
   const auto micro_batches = static_cast<std::size_t>(options.micro_batches);

@@ -32,6 +32,9 @@ std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOpti
 /// policy and the number of rows allow: with zero-weight packs, if that takes no further step.
 void close_groups(FormedGroups& groups, const StepOptions& options);
 
+/// Swaps the group of `options.first_pack` with the first one; not out of an incomplete group.
+void put_first(FormedGroups& groups, const StepOptions& options);
+
 /// Fills the table from closed groups in the order in which they are, by the tail policy.
 void lay_out(FormedGroups groups, Tail tail, StepTable& table);
 

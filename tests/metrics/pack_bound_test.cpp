@@ -77,14 +77,16 @@ TEST(PackBound, CountsWhatNoPackCanUse) {
             200);
 }
 
-TEST(PackBound, HoldsWhereCapsAreTooLargeForATable) {
-  constexpr std::int64_t kLarge = std::int64_t{1} << 24;
-  const auto half = static_cast<std::uint32_t>(kLarge / 2);
+TEST(PackBound, HoldsWhereLengthsAreRoundedToATable) {
+  // More samples than are sorted, lengths above what a table holds.
+  constexpr std::int64_t kLarge = std::int64_t{1} << 20;
+  constexpr std::uint32_t kMany = 70000;
+  constexpr std::uint32_t kHalf = kLarge / 2;
   const PackCaps caps{.vision_units = kLarge, .tokens = kLarge};
-  EXPECT_EQ(bound_of({{half, half, 10}}, caps), 5);
-  // Just above half counts as half in the table, but not for the bound of one resource.
-  EXPECT_EQ(bound_of({{half + 1, half, 10}}, caps), 10);
-  EXPECT_EQ(bound_of({{0, 1, 1}}, caps), 1);
+  EXPECT_EQ(bound_of({{kHalf, kHalf, 2 * kMany}}, caps), kMany);
+  EXPECT_EQ(bound_of({{kHalf + 1, kHalf, 2 * kMany}}, caps), 2 * kMany);
+  EXPECT_EQ(bound_of({{kLarge - 5000, 0, kMany}, {4000, kLarge - 9, kMany}}, caps), kMany);
+  EXPECT_EQ(bound_of({{kLarge - 5000, 0, kMany}, {9000, kLarge - 9, kMany}}, caps), 2 * kMany);
 }
 
 TEST(PackBound, CountsMembersOnly) {

@@ -36,8 +36,6 @@ void expect_valid(const Packs& packs, const TestSamples& samples,
   for (std::int64_t p = 0; p < packs.size() && limits.max_samples > 0; ++p) {
     ASSERT_LE(packs.view()[p].size(), static_cast<std::size_t>(limits.max_samples));
   }
-  ASSERT_GE(packs.size(),
-            metrics::pack_lower_bound(samples.columns(), packs.samples, limits.caps()));
 }
 
 /// All packers on one input; auto has no more packs than ISF and best fit.
@@ -58,13 +56,16 @@ void check_packers(const TestSamples& samples, const PackLimits& limits, bool al
     expect_valid(packs, samples, admission->accepted, limits);
     packs_of[method] = packs.size();
   }
+  const std::int64_t bound =
+      metrics::pack_lower_bound(samples.columns(), admission->accepted, limits.caps());
+  for (const auto& [method, packs] : packs_of) ASSERT_GE(packs, bound) << to_string(method);
   ASSERT_LE(packs_of[Method::kAuto], packs_of[Method::kIsf]);
   ASSERT_LE(packs_of[Method::kAuto], packs_of[Method::kBestFit]);
 }
 
 TEST(PackProperty, PlacedAndRejectedAreAllSamples) {
   PhiloxRng rng(21, RngStream::kTest);
-  for (int trial = 0; trial < 400; ++trial) {
+  for (int trial = 0; trial < 200; ++trial) {
     SCOPED_TRACE(trial);
     const TestSamples samples =
         random_samples(rng, 1 + rng.below(60), 1 + rng.below(24), 1 + rng.below(6000));
@@ -76,10 +77,10 @@ TEST(PackProperty, PlacedAndRejectedAreAllSamples) {
 
 TEST(PackProperty, HoldsForManySamplesOfFewLengthsAndOfMany) {
   PhiloxRng rng(23, RngStream::kTest);
-  for (int trial = 0; trial < 12; ++trial) {
+  for (int trial = 0; trial < 6; ++trial) {
     SCOPED_TRACE(trial);
     const std::uint32_t max_tokens = trial % 2 == 0 ? 20 : 4000;
-    const TestSamples samples = random_samples(rng, 3000, 1 + rng.below(30), max_tokens);
+    const TestSamples samples = random_samples(rng, 2000, 1 + rng.below(30), max_tokens);
     const PackLimits limits = random_limits(rng);
     check_packers(samples, limits, false, rng.next_u64());
     if (HasFatalFailure()) return;
@@ -92,7 +93,7 @@ TEST(PackProperty, HoldsAtTheLargestCaps) {
   for (int trial = 0; trial < 6; ++trial) {
     SCOPED_TRACE(trial);
     const TestSamples samples =
-        random_samples(rng, 2000, trial % 2 == 0 ? largest : 3, largest >> rng.below(6));
+        random_samples(rng, 500, trial % 2 == 0 ? largest : 3, largest >> rng.below(6));
     PackLimits limits = PackLimits::with_paper_floors(kLargestCap, kLargestCap);
     limits.rounds = 5;
     check_packers(samples, limits, false, rng.next_u64());

@@ -42,8 +42,8 @@ TEST(BestFit, PutsASampleIntoTheFullestPackThatHoldsIt) {
   samples.add(0, 60);
   samples.add(0, 40);
   samples.add(0, 30);
-  const Packs packs = pack_best_fit(samples.columns(), all_of(samples),
-                                    PackLimits::with_paper_floors(1, 100), 0);
+  const Packs packs =
+      pack_best_fit(samples.columns(), all_of(samples), PackLimits::with_paper_floors(1, 100), 0);
   ASSERT_EQ(packs.size(), 2);
   for (std::int64_t p = 0; p < 2; ++p) {
     std::uint32_t tokens = 0;
@@ -87,12 +87,17 @@ TEST(FirstFit, PutsASampleIntoThePackOpenedFirstWhereBestFitTakesTheFullest) {
   EXPECT_TRUE(together(pack_best_fit(samples.columns(), all_of(samples), limits, 0), 3, 1));
 }
 
-TEST(Patterns, MixesWhatGreedyPackersPairUp) {
-  // 5 + 5 leaves 2 of 12 units unused; the best mix gives 5 + 4 + 3 to all fours and threes.
+/// Best mixed as 5 + 4 + 3 units; greedy packers pair the fives, and 2 units of 12 stay unused.
+TestSamples fives_fours_threes() {
   TestSamples samples;
   samples.add(5, 1300, 300);
   samples.add(4, 1000, 100);
   samples.add(3, 800, 100);
+  return samples;
+}
+
+TEST(Patterns, MixesWhatGreedyPackersPairUp) {
+  const TestSamples samples = fives_fours_threes();
   const PackLimits limits = PackLimits::with_paper_floors(12, 4096);
   const auto bound = metrics::pack_lower_bound(samples.columns(), all_of(samples), limits.caps());
   EXPECT_EQ(bound, 200);
@@ -102,7 +107,7 @@ TEST(Patterns, MixesWhatGreedyPackersPairUp) {
 }
 
 TEST(Auto, ComesCloseToTheBoundWhereverACapBinds) {
-  const TestSamples samples = image_like(20000);
+  const TestSamples samples = image_like(4000);
   for (const std::int64_t vision_cap : {9, 12, 15}) {
     const PackLimits limits = PackLimits::with_paper_floors(vision_cap, 4096);
     const auto bound = metrics::pack_lower_bound(samples.columns(), all_of(samples), limits.caps());
@@ -112,7 +117,7 @@ TEST(Auto, ComesCloseToTheBoundWhereverACapBinds) {
 }
 
 TEST(Auto, IsTheSameForAnyNumberOfThreads) {
-  const TestSamples samples = image_like(3000);
+  const TestSamples samples = image_like(1500);
   const PackLimits limits = PackLimits::with_paper_floors(9, 4096);
   const Packs one = pack_auto(samples.columns(), all_of(samples), limits, 3, {.threads = 1});
   const Packs four = pack_auto(samples.columns(), all_of(samples), limits, 3, {.threads = 4});
@@ -121,8 +126,8 @@ TEST(Auto, IsTheSameForAnyNumberOfThreads) {
 }
 
 TEST(Auto, KeepsTheLeastPredictedTimeAmongCandidatesWithinTheLimit) {
-  const TestSamples samples = image_like(3000);
-  const PackLimits limits = PackLimits::with_paper_floors(9, 4096);
+  const TestSamples samples = fives_fours_threes();
+  const PackLimits limits = PackLimits::with_paper_floors(12, 4096);
   const std::int64_t isf = pack_isf(samples.columns(), all_of(samples), limits, 0).size();
   const std::int64_t best_fit = pack_best_fit(samples.columns(), all_of(samples), limits, 0).size();
   // An evaluator that likes many packs gets the most that the limit allows.
@@ -137,7 +142,8 @@ TEST(Auto, KeepsTheLeastPredictedTimeAmongCandidatesWithinTheLimit) {
   const std::int64_t few =
       pack_auto(samples.columns(), all_of(samples), limits, 0, {likes_few}).size();
   EXPECT_EQ(many, std::min(isf, best_fit));
-  EXPECT_LT(few, many);
+  EXPECT_EQ(few, 200);
+  EXPECT_GT(many, 200);
 }
 
 TEST(Auto, HandlesNothingOneSampleAndEqualSamples) {

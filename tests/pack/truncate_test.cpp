@@ -115,7 +115,8 @@ TEST(Truncate, OtherPoliciesCutNothing) {
 
 TEST(Truncate, NamesOfPolicies) {
   EXPECT_THAT(over_long_names(), ElementsAre("reject", "error", "truncate"));
-  for (const std::string& name : over_long_names()) EXPECT_EQ(to_string(*parse_over_long(name)), name);
+  for (const std::string& name : over_long_names())
+    EXPECT_EQ(to_string(*parse_over_long(name)), name);
   EXPECT_EQ(parse_over_long("cut").error().code, ErrorCode::kInvalidArgument);
 }
 

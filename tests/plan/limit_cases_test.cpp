@@ -58,8 +58,8 @@ TEST(LimitCases, EndAsExpected) {
     SCOPED_TRACE(test["id"].get<std::string>());
     const pack::TestSamples samples = samples_of(test);
     if (test.contains("paper")) {
-      check(test["paper"], {pack::paper_limits(samples.columns(),
-                                               {.micro_batch = test.value("micro_batch", 4)})});
+      check(test["paper"],
+            {pack::paper_limits(samples.columns(), {.micro_batch = test.value("micro_batch", 4)})});
     }
     if (test.contains("auto")) check(test["auto"], by_search(samples, test));
   }

@@ -30,7 +30,8 @@ pack::TestSamples any_samples(PhiloxRng& rng) {
   return samples;
 }
 
-bool admitted(const LimitProblem& problem, std::size_t i, std::int64_t vision, std::int64_t tokens) {
+bool admitted(const LimitProblem& problem, std::size_t i, std::int64_t vision,
+              std::int64_t tokens) {
   return problem.usable.vision[i] <= vision && problem.usable.tokens[i] <= tokens;
 }
 
@@ -52,8 +53,8 @@ TEST(LimitSearchProperty, NoPairOfASmallGridIsPredictedFaster) {
   for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE(round);
     const pack::TestSamples samples = image_samples(rng, 5 + rng.below(30));
-    const TrainingTarget target = small_target((round % 2 == 0 ? 80 : 14) * (std::int64_t{1} << 30),
-                                               4 + 2 * rng.below(5));
+    const TrainingTarget target =
+        small_target((round % 2 == 0 ? 80 : 14) * (std::int64_t{1} << 30), 4 + 2 * rng.below(5));
     const LimitTask task{.samples = samples.columns(), .target = target, .seed = rng.next_u32()};
     const auto choice = choose_limits(task, {});
     ASSERT_TRUE(choice.ok()) << to_text(choice.error());
@@ -102,9 +103,9 @@ TEST(LimitSearchProperty, EndsOnAnyInputAndRejectsOnlyWhatDoesNotFit) {
     for (std::size_t i = 0; i < problem->usable.tokens.size(); ++i) {
       if (admitted(*problem, i, choice->best.vision_cap, choice->best.token_cap)) continue;
       ++lost;
-      const auto larger =
-          predict_caps(*problem, std::max<std::int64_t>(choice->best.vision_cap, problem->usable.vision[i]),
-                       std::max<std::int64_t>(choice->best.token_cap, problem->usable.tokens[i]));
+      const auto larger = predict_caps(
+          *problem, std::max<std::int64_t>(choice->best.vision_cap, problem->usable.vision[i]),
+          std::max<std::int64_t>(choice->best.token_cap, problem->usable.tokens[i]));
       EXPECT_FALSE(larger.fits()) << "sample " << i;
     }
     EXPECT_LE(lost, choice->too_large);

@@ -142,10 +142,9 @@ TEST(LimitSearch, SaysThatNothingIsUsable) {
 TEST(LimitSearch, RoundsTokenCapsToTheMultipleOfPacks) {
   const pack::TestSamples samples = images(300);
   const TrainingTarget target = small_target(kAmple);
-  const auto choice = choose_limits({.samples = samples.columns(),
-                                     .target = target,
-                                     .asked = {.rules = {.token_multiple = 24}}},
-                                    {});
+  const auto choice = choose_limits(
+      {.samples = samples.columns(), .target = target, .asked = {.rules = {.token_multiple = 24}}},
+      {});
   ASSERT_TRUE(choice.ok());
   EXPECT_EQ(choice->limits.token_cap % 24, 0);
   EXPECT_EQ(choice->limits.token_multiple, 24);

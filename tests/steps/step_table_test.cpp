@@ -272,6 +272,13 @@ TEST(StepsFromGrid, KeepsRowsAndAppendsTheRest) {
   EXPECT_EQ(table->at(0, 1, 1), 4);
 }
 
+TEST(StepsFromGrid, TheFirstPackRunsFirstHereToo) {
+  const std::vector<std::int64_t> grid = {3, 1, 0, 4};
+  const auto table = steps_from_grid(grid, 5, {.dp = 2, .micro_batches = 2, .first_pack = 4});
+  ASSERT_TRUE(table.ok());
+  EXPECT_THAT(table->pack_ids, ElementsAreArray({0, 4, 3, 1, 2, -1, -1, -1}));
+}
+
 TEST(DealRandomly, IsAShuffleOfAllPacks) {
   const auto table = deal_randomly(64, {.dp = 8, .micro_batches = 2, .seed = 3});
   ASSERT_TRUE(table.ok());

@@ -126,8 +126,7 @@ TEST(StreamStepProperty, AStateGoesOnAsIfItHadNotBeenSaved) {
         steps.push({static_cast<std::int64_t>(i), loads[i]});
       }));
     }
-    ASSERT_NO_FATAL_FAILURE(
-        go_on([&](StreamSteps& steps) { ASSERT_TRUE(steps.finish().ok()); }));
+    ASSERT_NO_FATAL_FAILURE(go_on([&](StreamSteps& steps) { ASSERT_TRUE(steps.finish().ok()); }));
     while (ids.size() < expected->ids.size()) {
       ASSERT_NO_FATAL_FAILURE(go_on([](StreamSteps&) {}));
     }

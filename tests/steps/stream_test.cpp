@@ -36,8 +36,7 @@ Ids all_steps(StreamSteps& steps) {
 TEST(StepStream, AStreamWithinOneWindowGivesTheTableOfAnEpoch) {
   const std::vector<metrics::PackLoad> loads = random_loads(119);
   for (const Tail tail : {Tail::kZeroWeight, Tail::kDrop, Tail::kRepeat}) {
-    const StepOptions options{
-        .dp = 4, .micro_batches = 3, .window = 32, .tail = tail, .seed = 9};
+    const StepOptions options{.dp = 4, .micro_batches = 3, .window = 32, .tail = tail, .seed = 9};
     StreamSteps steps = *StreamSteps::create(options);
     // In any order: the packs are the same.
     for (std::size_t i = loads.size(); i-- > 0;) {

@@ -73,7 +73,8 @@ Status check_step_options(const StepOptions& options);
 /// steps in random order (docs/methods/data.md). Packs of different vision units meet only in the
 /// groups of what the classes have beyond a multiple of dp; packs without any meet others in one
 /// group at most, and in none where zero-weight packs can take their place. `first_pack` is not
-/// moved out of an incomplete group. O(packs log packs); at most 24 bytes a pack beside the table.
+/// moved out of an incomplete group. O(packs log packs). Beside the table 24 bytes a pack, and
+/// another 60 for each that its class has beyond a multiple of dp.
 /// Errors: as check_step_options; kNothingUsable (no pack, or Tail::kDrop with less than one
 /// step).
 Result<StepTable> form_steps(std::span<const metrics::PackLoad> loads, const StepOptions& options);

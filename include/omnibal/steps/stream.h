@@ -25,8 +25,8 @@ namespace omnibal::steps {
 /// kInvalidArgument, as is what check_step_options refuses.
 Status check_stream_options(const StepOptions& options);
 
-/// How many windows of packs may follow a pack before it is in a group: regions are drawn anew after
-/// eight of them, and a pack that was there twice leaves.
+/// How many windows of packs may follow a pack before it is in a group: regions are drawn anew
+/// after eight of them, and a pack that was there twice leaves.
 inline constexpr std::int64_t kMostStepWindows = 17;
 
 struct ArrivedPack {
