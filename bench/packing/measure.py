@@ -17,6 +17,7 @@ import numpy as np
 from packers import DP, PACKERS, Packing
 
 import balance  # tests/reference, which packers.py put on the path
+from peak_memory import measured
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OMNIBAL = ROOT / os.environ.get("OMNIBAL_PROGRAM", "build/release/bin/omnibal")
@@ -31,17 +32,11 @@ COLUMNS = ["packer", "samples", "packs", "gap", "over a cap", "cut", "vision", "
 def omnibal(*arguments, stdin=None):
     """The answer, wall seconds and peak MiB of one command."""
     began = time.perf_counter()
-    process = subprocess.Popen([str(OMNIBAL), *map(str, arguments), "--json", "--quiet"],
-                               stdin=subprocess.PIPE if stdin else None, stdout=subprocess.PIPE,
-                               text=True)
-    if stdin:
-        process.stdin.write(stdin)
-        process.stdin.close()
-    answer = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"omnibal {arguments}: {answer}")
-    return json.loads(answer), time.perf_counter() - began, usage.ru_maxrss / 1024
+    output, mib = measured([OMNIBAL, *arguments, "--json", "--quiet"], stdin)
+    seconds = time.perf_counter() - began
+    if output is None:
+        sys.exit(f"failed: omnibal {' '.join(map(str, arguments))}")
+    return json.loads(output), seconds, mib
 
 
 class Corpus:
@@ -111,7 +106,7 @@ def our_runs(corpus, method, threads, caps, folder):
 
 def our_row(corpus, method, threads, caps, profile):
     folder = corpus.folder / "plan"
-    answer, measured = our_runs(corpus, method, threads, caps, folder)
+    answer, figures_of_run = our_runs(corpus, method, threads, caps, folder)
     arrays = {key: np.load(folder / f"{key}.npy") for key in (
         "pack_offsets", "pack_samples", "steps", "sample_vision", "sample_tokens")}
     vision, tokens = arrays["sample_vision"], arrays["sample_tokens"]
@@ -122,7 +117,7 @@ def our_row(corpus, method, threads, caps, profile):
         assert abs(figures["dist"][load] - ratio) < 1e-9, (load, figures["dist"][load], ratio)
     assert figures["over"] == figures["cut"] == figures["lost"] - answer["rejected"] == 0
     return {"packer": f"omnibal {method}" + (f", {threads} threads" if threads > 1 else ""),
-            "samples": len(tokens), "bound": answer["lower_bound"], **measured, **figures}
+            "samples": len(tokens), "bound": answer["lower_bound"], **figures_of_run, **figures}
 
 
 def run_packer(corpus, name, count, caps):
@@ -142,13 +137,13 @@ def peer_row(corpus, name, caps, profile, quick):
     packer = PACKERS[name]
     count = min(len(corpus.tokens), packer.most_samples // (10 if quick else 1))
     try:
-        measured, packing = run_packer(corpus, name, count, caps)
+        run, packing = run_packer(corpus, name, count, caps)
     except subprocess.TimeoutExpired:
         return {"packer": name, "samples": count, "timeout": True}
     figures = judge(packing, corpus.vision[:count], corpus.tokens[:count], caps, profile)
     whole = (len(corpus.tokens) / count) ** packer.growth
     return {"packer": name, "samples": count, "bound": bound(corpus, count, caps), **figures,
-            "seconds": measured["seconds"] * whole, "mib": measured["mib"],
+            "seconds": run["seconds"] * whole, "mib": run["mib"],
             "extrapolated": count < len(corpus.tokens)}
 
 

@@ -2,8 +2,6 @@
 """Seconds and peak memory of `omnibal pack` and `omnibal plan`, and of ISF in plain Python."""
 import json
 import pathlib
-import resource
-import subprocess
 import sys
 import time
 
@@ -11,6 +9,7 @@ import numpy as np
 
 sys.path.insert(0, "tests/reference")
 from isf import isf  # noqa: E402
+from peak_memory import measured  # noqa: E402
 
 OMNIBAL = "build/release/bin/omnibal"
 CAPS = ["--vision-cap", "9", "--token-cap", "4096"]
@@ -19,19 +18,19 @@ MODEL = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", 
 
 
 def timed(arguments):
+    """Seconds, the answer and peak MiB of a command."""
     began = time.perf_counter()
-    done = subprocess.run([OMNIBAL, *arguments, "--json", "--quiet"], check=True,
-                          capture_output=True, text=True)
-    return time.perf_counter() - began, json.loads(done.stdout)
+    output, peak_mib = measured([OMNIBAL, *arguments, "--json", "--quiet"])
+    return time.perf_counter() - began, json.loads(output), peak_mib
 
 
 def main():
     out = pathlib.Path(sys.argv[1])
     vision = np.load(out / "corpus" / "vision.npy").tolist()
     tokens = np.load(out / "corpus" / "tokens.npy").tolist()
-    pack_s, packed = timed(["pack", out / "corpus", *CAPS, "--threads", "1", "--out", out / "data"])
-    plan_s, planned = timed(["plan", out / "corpus", *MODEL, *CAPS, "--out", out / "plan"])
-    peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    pack_s, packed, _ = timed(["pack", out / "corpus", *CAPS, "--method", "isf", "--threads", "1",
+                               "--out", out / "data"])
+    plan_s, planned, peak_mib = timed(["plan", out / "corpus", *MODEL, *CAPS, "--out", out / "plan"])
     began = time.perf_counter()
     packs = isf(vision, tokens, 9, 4096)
     python_s = time.perf_counter() - began

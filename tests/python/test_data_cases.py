@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small inputs that break other packers, and a million samples, through the program."""
 import json
-import os
-import subprocess
+import sys
 
 import pytest
 
-from conftest import PROGRAM, ask, refuse, write_lengths
+from conftest import PROGRAM, ROOT, ask, refuse, write_lengths
+
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+from peak_memory import measured  # noqa: E402
 
 CAPS = ["--vision-cap", 9, "--token-cap", 4096]
 
@@ -37,16 +39,6 @@ def test_D05_a_limit_below_every_sample_says_so(tmp_path):
     assert (error["value"], error["limit"]) == (61, 60) and "cap" in error["hint"]
 
 
-def measured(*arguments):
-    """The answer of a command that must succeed, and its peak memory in bytes."""
-    process = subprocess.Popen([str(PROGRAM), *map(str, arguments), "--json"], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
-    answer = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, answer
-    return json.loads(answer), usage.ru_maxrss * 1024
-
-
 @pytest.fixture(scope="module")
 def million(tmp_path_factory):
     corpus = tmp_path_factory.mktemp("million") / "corpus"
@@ -57,10 +49,12 @@ def million(tmp_path_factory):
 
 @pytest.mark.parametrize("vision_cap", [9, 15])
 def test_L23_a_million_samples_are_all_there_in_bounded_memory(million, tmp_path, vision_cap):
-    answer, peak_bytes = measured("pack", million, "--vision-cap", vision_cap, "--token-cap", 4096,
-                                  "--dp", 8, "--method", "isf", "--out", tmp_path / "plan")
+    output, peak_mib = measured([PROGRAM, "pack", million, "--vision-cap", vision_cap, "--token-cap",
+                                 4096, "--dp", 8, "--method", "isf", "--out", tmp_path / "plan",
+                                 "--json", "--quiet"])
+    answer = json.loads(output)
     assert answer["samples"] == answer["placed"] + answer["rejected"] == 1_000_000
     assert answer["over_cap"] == answer["duplicated"] == 0
     assert answer["packs"] <= 1.03 * answer["lower_bound"]
     assert answer["seconds"] >= answer["pack_seconds"] >= answer["step_seconds"] > 0
-    assert peak_bytes < 100 * 1_000_000  # 100 bytes a sample, the program's own memory included
+    assert peak_mib < 100  # about 100 bytes a sample, the program's own memory included
