@@ -24,8 +24,8 @@ std::string cap_text(const char* name, std::int64_t CapPrediction::*cap,
   if (reason.holds_largest_sample) beside = "the largest sample";
   for (const auto& other : {reason.smaller, reason.larger}) {
     if (!other) continue;
-    beside += fmt::format("{}{}: {}", beside.empty() ? "" : ", ", (*other).*cap,
-                          slower(*other, best));
+    beside +=
+        fmt::format("{}{}: {}", beside.empty() ? "" : ", ", (*other).*cap, slower(*other, best));
   }
   return beside.empty() ? text : fmt::format("{} ({})", text, beside);
 }

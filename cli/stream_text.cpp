@@ -26,8 +26,8 @@ std::string rejections_text(const plan::StreamSession& session) {
 
 std::string packs_table(const Json& keys) {
   return text_table(
-      {{"method", "packs", "vision fill", "token fill", "padding", "over a cap", "most samples held",
-        "most packs held"},
+      {{"method", "packs", "vision fill", "token fill", "padding", "over a cap",
+        "most samples held", "most packs held"},
        {keys["method"].get<std::string>(), whole(keys["packs"]),
         fmt::format("{:.3f}", keys["fill"]["vision"].get<double>()),
         fmt::format("{:.3f}", keys["fill"]["tokens"].get<double>()),

@@ -124,8 +124,8 @@ Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Co
       choose_open_caps(flags.packing, caps, corpus, flags.model, flags.dp, context, options));
   plan::ComparisonTask task;
   task.samples = plan::columns(corpus);
-  auto admission = pack::admit(task.samples, options.limits, options.admission,
-                               plan::cut_columns(corpus));
+  auto admission =
+      pack::admit(task.samples, options.limits, options.admission, plan::cut_columns(corpus));
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
   task.cut_tokens = plan::cut_tokens(corpus, *admission);
   if (!task.cut_tokens.empty()) task.samples.tokens = task.cut_tokens;

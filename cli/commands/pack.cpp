@@ -63,8 +63,9 @@ Status check_before_reading(const PackFlags& flags, const Context& context) {
                  fmt::format("{} pads its micro-batches and knows no caps: it makes no plan",
                              flags.method))
         .at_key("--method")
-        .with_hint("leave --out away to see its figures, or use a packer: isf, best-fit, "
-                   "first-fit, patterns or auto");
+        .with_hint(
+            "leave --out away to see its figures, or use a packer: isf, best-fit, "
+            "first-fit, patterns or auto");
   }
   return {};
 }
@@ -195,20 +196,21 @@ std::vector<Flag> parallel_flags(PackFlags& flags) {
 }
 
 std::vector<Flag> pack_flags(PackFlags& flags) {
-  return joined({corpus_flags(flags.corpus),
-                 {{.name = "--method",
-                   .target = &flags.method,
-                   .help = "How samples are grouped: by the paper's packer (isf), others (auto tries "
-                           "several and keeps the best), or a padded baseline to compare with",
-                   .choices = pack::method_names()}},
-                 packing_flags(flags.packing),
-                 parallel_flags(flags),
-                 step_flags(flags.steps),
-                 {reuse_flag(&flags.reuse),
-                  {.name = "--out",
-                   .target = &flags.out,
-                   .help = "The plan directory to write; without, figures alone are printed",
-                   .value_name = "DIR"}}});
+  return joined(
+      {corpus_flags(flags.corpus),
+       {{.name = "--method",
+         .target = &flags.method,
+         .help = "How samples are grouped: by the paper's packer (isf), others (auto tries "
+                 "several and keeps the best), or a padded baseline to compare with",
+         .choices = pack::method_names()}},
+       packing_flags(flags.packing),
+       parallel_flags(flags),
+       step_flags(flags.steps),
+       {reuse_flag(&flags.reuse),
+        {.name = "--out",
+         .target = &flags.out,
+         .help = "The plan directory to write; without, figures alone are printed",
+         .value_name = "DIR"}}});
 }
 
 }  // namespace

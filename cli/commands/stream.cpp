@@ -3,6 +3,7 @@
 // omnibal stream: packs and steps of samples that arrive without end.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -38,20 +39,23 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
         .with_hint("`omnibal pack` on a part of the samples chooses caps");
   }
   if (context.json && flags.files.out == "-") {
-    return Error(ErrorCode::kInvalidArgument, "with --json standard output carries one object alone")
+    return Error(ErrorCode::kInvalidArgument,
+                 "with --json standard output carries one object alone")
         .at_key("--out")
         .with_hint("write the steps to a file: --out FILE");
   }
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(flags.cp, flags.tp));
   OMNIBAL_ASSIGN(const plan::DataPlanOptions data,
-                 data_plan_options(flags.packing, corpus::Corpus(), context.seed));
+                 data_plan_options(flags.packing, caps, corpus::Corpus(), context.seed));
   plan::StreamOptions options;
   options.packing = {.limits = data.limits,
                      .admission = data.admission,
                      .window_samples = flags.window_samples,
-                     .seed = context.seed};
+                     .seed = context.seed,
+                     .automatic = {.predicted_time = {}, .threads = context.threads}};
   OMNIBAL_ASSIGN(options.packing.method, pack::parse_method(flags.method));
-  options.packing.limits.token_multiple = pack::token_multiple(flags.cp, flags.tp);
   OMNIBAL_ASSIGN(options.steps, step_options(flags.steps, context.seed));
   options.steps.dp = flags.dp;
   options.steps.micro_batches = flags.micro_batches;
@@ -71,8 +75,8 @@ Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Co
     return session.close();
   }
   // A stream that is resumed may have had its last sample before.
-  const bool nothing_new = session.planner().num_samples() > 0 &&
-                           read.error().code == ErrorCode::kEmptyInput;
+  const bool nothing_new =
+      session.planner().num_samples() > 0 && read.error().code == ErrorCode::kEmptyInput;
   if (nothing_new) return session.close();
   if (read.error().code == ErrorCode::kWriteFailed) return read.error();
   OMNIBAL_RETURN_IF_ERROR(session.save());
@@ -105,32 +109,43 @@ Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
   return output;
 }
 
-std::vector<Flag> input_flags(StreamFlags& flags) {
-  return {{.name = "INPUT",
-           .target = &flags.input,
-           .help = "JSON Lines or a list of samples, read as they come; other corpus forms are read "
-                   "whole; - for stdin"},
-          {.name = "--dummy",
-           .target = &flags.dummy,
-           .help = "Give a text-only sample without vision units a blank one"},
-          {.name = "--method",
-           .target = &flags.method,
-           .help = "The packer of a window",
-           .choices = {"isf"}},
-          {.name = "--window-samples",
-           .target = &flags.window_samples,
-           .help = "Samples that wait for their pack at once",
-           .value_name = "N",
-           .min = 1,
-           .max = pack::kLargestPackWindow}};
+std::vector<std::string> capped_methods() {
+  std::vector<std::string> names = pack::method_names();
+  std::erase_if(names, [](const std::string& name) {
+    return !pack::respects_caps(*pack::parse_method(name));
+  });
+  return names;
 }
 
-/// Those of `pack`, but for how caps are chosen.
+std::vector<Flag> input_flags(StreamFlags& flags) {
+  return {
+      {.name = "INPUT",
+       .target = &flags.input,
+       .help = "JSON Lines or a list of samples, read as they come; other corpus forms are read "
+               "whole; - for stdin"},
+      {.name = "--dummy",
+       .target = &flags.dummy,
+       .help = "Give a text-only sample without vision units a blank one"},
+      {.name = "--method",
+       .target = &flags.method,
+       .help = "The packer of a window",
+       .choices = capped_methods()},
+      {.name = "--window-samples",
+       .target = &flags.window_samples,
+       .help = "Samples that wait for their pack at once",
+       .value_name = "N",
+       .min = 1,
+       .max = pack::kLargestPackWindow}};
+}
+
+/// Those of `pack` that need no sight of the whole corpus.
 std::vector<Flag> limit_flags(StreamFlags& flags) {
-  std::vector<Flag> table = packing_flags(flags.packing);
+  std::vector<Flag> table = joined({packing_flags(flags.packing), step_flags(flags.steps)});
   std::erase_if(table, [](const Flag& flag) {
-    return flag.name == "--limits" || flag.name == "--micro-batch";
+    return flag.name == "--limits" || flag.name == "--micro-batch" || flag.name == "--worst-first";
   });
+  // Lengths alone do not tell where a sample could be cut.
+  std::ranges::find(table, "--over-long", &Flag::name)->choices = {"reject", "error"};
   return table;
 }
 
@@ -190,22 +205,23 @@ std::vector<Flag> file_flags(StreamFlags& flags) {
 
 Command make_stream_command() {
   auto flags = std::make_shared<StreamFlags>();
-  return {.name = "stream",
-          .summary = "Packs and steps of samples that arrive without end, in bounded memory",
-          .description =
-              "Reads samples as they come, holds a window of them, and writes each step as soon as "
-              "it is formed: the positions of its samples in the stream, pack by pack. Packs that "
-              "are not full and packs that have not met others like them wait for what comes next; "
-              "the end of the input loses nothing. With --state a killed stream is resumed, and "
-              "its steps are those of one that was not.",
-          .example =
-              "omnibal stream lengths.jsonl --vision-cap 9 --token-cap 4096 --out steps.jsonl\n"
-              "tokenize | omnibal stream - --vision-cap 9 --token-cap 4096 --dp 64 --out - | train\n"
-              "omnibal stream l.jsonl --vision-cap 9 --token-cap 4096 --out s.jsonl --state state/ "
-              "--resume",
-          .flags = joined({input_flags(*flags), limit_flags(*flags), parallel_flags(*flags),
-                           step_flags(flags->steps), file_flags(*flags)}),
-          .run = [flags](const Context& context) { return run_stream(*flags, context); }};
+  return {
+      .name = "stream",
+      .summary = "Packs and steps of samples that arrive without end, in bounded memory",
+      .description =
+          "Reads samples as they come, holds a window of them, and writes each step as soon as "
+          "it is formed: the positions of its samples in the stream, pack by pack. Packs that "
+          "are not full and packs that have not met others like them wait for what comes next; "
+          "the end of the input loses nothing. With --state a killed stream is resumed, and "
+          "its steps are those of one that was not.",
+      .example =
+          "omnibal stream lengths.jsonl --vision-cap 9 --token-cap 4096 --out steps.jsonl\n"
+          "tokenize | omnibal stream - --vision-cap 9 --token-cap 4096 --dp 64 --out - | train\n"
+          "omnibal stream l.jsonl --vision-cap 9 --token-cap 4096 --out s.jsonl --state state/ "
+          "--resume",
+      .flags = joined(
+          {input_flags(*flags), limit_flags(*flags), parallel_flags(*flags), file_flags(*flags)}),
+      .run = [flags](const Context& context) { return run_stream(*flags, context); }};
 }
 
 }  // namespace omnibal::cli

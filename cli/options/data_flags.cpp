@@ -94,9 +94,8 @@ std::vector<Flag> corpus_flags(CorpusFlags& flags) {
 }
 
 Result<corpus::MixtureOptions> mixture_of(const CorpusFlags& flags, std::uint64_t seed) {
-  corpus::MixtureOptions mixture{.temperature = flags.temperature,
-                                 .epoch_samples = flags.epoch_samples,
-                                 .seed = seed};
+  corpus::MixtureOptions mixture{
+      .temperature = flags.temperature, .epoch_samples = flags.epoch_samples, .seed = seed};
   for (const std::string& text : flags.weights) {
     OMNIBAL_ASSIGN(corpus::SourceWeight weight, corpus::parse_source_weight(text));
     mixture.weights.push_back(std::move(weight));
@@ -108,12 +107,11 @@ Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context
   std::vector<corpus::Input> inputs;
   for (const std::string& text : flags.inputs) inputs.push_back(corpus::parse_input(text));
   OMNIBAL_ASSIGN(corpus::MixtureOptions mixture, mixture_of(flags, context.seed));
-  OMNIBAL_ASSIGN(corpus::LoadedCorpus loaded,
-                 corpus::read_corpus(inputs,
-                                     {.add_dummy = flags.dummy,
-                                      .strict = flags.strict,
-                                      .mixture = std::move(mixture)},
-                                     context.progress));
+  OMNIBAL_ASSIGN(
+      corpus::LoadedCorpus loaded,
+      corpus::read_corpus(
+          inputs, {.add_dummy = flags.dummy, .strict = flags.strict, .mixture = std::move(mixture)},
+          context.progress));
   warn_of_findings(loaded, context);
   return loaded;
 }

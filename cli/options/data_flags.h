@@ -22,7 +22,8 @@ struct CorpusFlags {
   std::optional<std::int64_t> epoch_samples;
 };
 
-/// INPUT..., --dummy, --strict, --weights, --temperature, --epoch-samples. Bound to `flags`, which must outlive the table.
+/// INPUT..., --dummy, --strict, --weights, --temperature, --epoch-samples. Bound to `flags`, which
+/// must outlive the table.
 std::vector<Flag> corpus_flags(CorpusFlags& flags);
 
 /// Reads the inputs; findings of the lint go to stderr as warnings.

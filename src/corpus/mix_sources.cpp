@@ -23,8 +23,8 @@ Result<std::vector<SourceSize>> sizes_of(const Loading& loading) {
   std::vector<SourceSize> sizes;
   for (std::size_t s = 0; s < loading.rows.size(); ++s) {
     const SourceRows& rows = loading.rows[s];
-    const double size = rows.row_weights.empty() ? static_cast<double>(rows.rows)
-                                                 : total_weight(rows.row_weights);
+    const double size =
+        rows.row_weights.empty() ? static_cast<double>(rows.rows) : total_weight(rows.row_weights);
     if (size == 0 && rows.rows > 0) {
       return Error(ErrorCode::kNothingUsable, "all rows have weight 0")
           .in_file(loading.corpus.sources[s].path)
@@ -60,8 +60,8 @@ bool takes_each_row_once(const SourceRows& rows, std::int64_t count) {
 std::vector<std::uint32_t> draw_all(Loading& loading, const std::vector<std::int64_t>& counts,
                                     std::uint64_t seed) {
   std::vector<std::uint32_t> order;
-  order.reserve(static_cast<std::size_t>(
-      std::accumulate(counts.begin(), counts.end(), std::int64_t{0})));
+  order.reserve(
+      static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})));
   std::uint32_t first = 0;
   for (std::size_t s = 0; s < counts.size(); ++s) {
     SourceRows& rows = loading.rows[s];

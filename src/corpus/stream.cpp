@@ -15,9 +15,9 @@ Result<std::vector<Finding>> take_corpus(Loading& loading, const ReadOptions& op
   OMNIBAL_RETURN_IF_ERROR(mix_sources(loading, options.mixture));
   const Corpus& corpus = loading.corpus;
   for (std::size_t i = 0; i < corpus.tokens.size(); ++i) {
-    OMNIBAL_RETURN_IF_ERROR(take({static_cast<std::int64_t>(i),
-                                  corpus.sources[corpus.source[i]].name, corpus.row[i],
-                                  corpus.vision[i], corpus.tokens[i]}));
+    OMNIBAL_RETURN_IF_ERROR(
+        take({static_cast<std::int64_t>(i), corpus.sources[corpus.source[i]].name, corpus.row[i],
+              corpus.vision[i], corpus.tokens[i]}));
   }
   return loading.lint.worst_first();
 }

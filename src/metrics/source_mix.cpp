@@ -68,9 +68,7 @@ class PackSums {
     }
   }
 
-  double share(std::size_t source) const {
-    return sum_ > 0 ? of_source_[source].sum / sum_ : 0;
-  }
+  double share(std::size_t source) const { return sum_ > 0 ? of_source_[source].sum / sum_ : 0; }
 
   /// Of the shares of `size` packs dealt at random.
   double random_std(std::size_t source, double size) const {
@@ -160,7 +158,8 @@ class ShareSums {
 class LevelSums {
  public:
   explicit LevelSums(std::int64_t num_sources)
-      : samples_(&SourceTotals::samples, num_sources), tokens_(&SourceTotals::tokens, num_sources) {}
+      : samples_(&SourceTotals::samples, num_sources),
+        tokens_(&SourceTotals::tokens, num_sources) {}
 
   void add_step(const SparseTotals& step) {
     ++count_;
@@ -226,7 +225,8 @@ SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
   bool whole_window = true;
   for (std::int64_t t = 0; t < entries.num_steps; ++t) {
     bool whole_step = true;
-    for (const std::int64_t id : entries.pack_ids.subspan(static_cast<std::size_t>(t) * width, width)) {
+    for (const std::int64_t id :
+         entries.pack_ids.subspan(static_cast<std::size_t>(t) * width, width)) {
       whole_step &= id >= 0;
       if (id < 0) continue;
       add_pack(pack, packs[id], samples);

@@ -54,7 +54,8 @@ struct Growth {
 
   /// Steps until both caps are at least these; a huge number, but one, where that is far away.
   std::int64_t steps_to(Wide vision, Wide tokens) const {
-    const Wide steps = std::max({Wide{0}, vision - vision_cap, ceil_div(tokens - token_cap, ratio)});
+    const Wide steps =
+        std::max({Wide{0}, vision - vision_cap, ceil_div(tokens - token_cap, ratio)});
     return static_cast<std::int64_t>(std::min(steps, Wide{kLargestCap}));
   }
   std::int64_t steps_to_largest_cap() const {
@@ -91,16 +92,16 @@ Result<std::int64_t> steps_needed(const metrics::SampleColumns& samples, const T
                                              ceil_div(size * totals.tokens, totals.samples));
   const std::int64_t most = growth.steps_to_largest_cap();
   // Any `size` samples fit after these steps: a group closes with fewer only when none is left.
-  const std::int64_t last =
-      std::min(most, growth.steps_to(size * totals.widest,
-                                     size * totals.longest + options.rules.token_multiple));
+  const std::int64_t last = std::min(
+      most,
+      growth.steps_to(size * totals.widest, size * totals.longest + options.rules.token_multiple));
   const auto enough = [&](std::int64_t steps) {
     return packs_hold(samples, growth.after(steps, options.rules), options);
   };
   const auto none = [&] {
-    return impossible(fmt::format("no caps up to {} make packs of {} samples", kLargestCap,
-                                  options.micro_batch),
-                      options);
+    return impossible(
+        fmt::format("no caps up to {} make packs of {} samples", kLargestCap, options.micro_batch),
+        options);
   };
   if (first > most) return none();
   std::int64_t low = first - 1;  // too few
@@ -119,9 +120,9 @@ Result<std::int64_t> steps_needed(const metrics::SampleColumns& samples, const T
 
 Status check_target(const Totals& totals, const PaperLimitOptions& options) {
   if (totals.samples < options.micro_batch) {
-    return impossible(fmt::format("{} samples cannot fill a pack of {}", totals.samples,
-                                  options.micro_batch),
-                      options);
+    return impossible(
+        fmt::format("{} samples cannot fill a pack of {}", totals.samples, options.micro_batch),
+        options);
   }
   if (options.rules.max_samples.value_or(options.micro_batch) < options.micro_batch) {
     return impossible(fmt::format("packs of at most {} samples cannot hold {}",

@@ -90,7 +90,7 @@ Status check_stream_options(const StreamPackOptions& options) {
                  "samples of a stream are not cut: which of their tokens have a loss is not known")
         .at_key("over_long");
   }
-  if (options.method == Method::kIsf) return {};
+  if (respects_caps(options.method)) return {};
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("{} pads its micro-batches and knows no caps: it packs no stream",
                            to_string(options.method)))
@@ -106,9 +106,9 @@ Result<StreamPacker> StreamPacker::create(const StreamPackOptions& options, Stre
 }
 
 Result<std::optional<StreamRejection>> StreamPacker::push(const StreamSample& sample,
- std::vector<StreamedPack>& packs) {
-  const auto reason =
-      reason_against(0, sample.vision, sample.tokens, options_.limits.caps(), options_.admission.allow_empty);
+                                                          std::vector<StreamedPack>& packs) {
+  const auto reason = reason_against(0, sample.vision, sample.tokens, options_.limits.caps(),
+                                     options_.admission.allow_empty);
   if (reason && is_fatal(*reason, options_.admission)) {
     return over_long_error(*reason, sample.id);
   }
@@ -131,11 +131,11 @@ void StreamPacker::finish(std::vector<StreamedPack>& packs) {
 void StreamPacker::pack_window(bool all_leave, std::vector<StreamedPack>& packs) {
   std::vector<WaitingSample>& waiting = state_.waiting;
   const WindowColumns columns(waiting);
-  const Grouping grouping =
-      group_samples(options_.method, columns.view(), columns.all,
-                    {.limits = options_.limits,
-                     .micro_batches = {},
-                     .seed = seed_of_window(options_.seed, state_.windows++)});
+  const Grouping grouping = group_samples(options_.method, columns.view(), columns.all,
+                                          {.limits = options_.limits,
+                                           .micro_batches = {},
+                                           .seed = seed_of_window(options_.seed, state_.windows++),
+                                           .automatic = options_.automatic});
   const std::vector<metrics::PackLoad> loads = grouping.loads(columns.view());
   const metrics::GroupView groups = grouping.packs.view();
   const std::vector<bool> leaves = all_leave

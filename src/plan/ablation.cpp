@@ -105,8 +105,7 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   Rows rows(6, progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
-  rows.add(task,
-           {"+limits", random, task.plan.data.loads, task.plan.cuts, task.plan.recompute});
+  rows.add(task, {"+limits", random, task.plan.data.loads, task.plan.cuts, task.plan.recompute});
   add_steps_row(task, rows);
   return rows.take();
 }

@@ -132,9 +132,9 @@ Caps largest_held(const LimitProblem& problem, const Caps& caps) {
 CapRange range_from(std::int64_t lowest, double mean, const LimitProblem& problem,
                     std::int64_t unit) {
   const TrainingTarget& target = problem.task.target;
-  const double share = std::min(
-      static_cast<double>(target.global_batch) / static_cast<double>(target.sizes.dp),
-      static_cast<double>(problem.usable.size()));
+  const double share =
+      std::min(static_cast<double>(target.global_batch) / static_cast<double>(target.sizes.dp),
+               static_cast<double>(problem.usable.size()));
   const double most = std::min(share * mean, static_cast<double>(pack::kLargestCap - unit));
   const std::int64_t highest = round_up(static_cast<std::int64_t>(most) + 1, unit);
   return {lowest, std::max(lowest, highest), unit};

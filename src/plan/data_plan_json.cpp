@@ -86,8 +86,8 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
   if (!data.steps) return json;
   json["steps"] = steps_json(data, *options.steps);
   const metrics::StepEntries entries = mix_entries(*data.steps, options.steps->window);
-  json["steps"]["source_mix"] = to_json(metrics::source_mix(entries, packs.view(), sourced),
-                                        entries, corpus.sources);
+  json["steps"]["source_mix"] =
+      to_json(metrics::source_mix(entries, packs.view(), sourced), entries, corpus.sources);
   if (data.worst) json["worst_pack"] = to_json(*data.worst);
   return json;
 }

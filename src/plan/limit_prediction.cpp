@@ -18,8 +18,9 @@ using Samples = LimitProblem::Samples;
 
 constexpr std::int64_t kDrawn = 32768;
 constexpr std::int64_t kMostDrawn = kDrawn * 8;
-constexpr std::int64_t kDrawnPerRank = 64;  // so that a step of many ranks has several micro-batches
-constexpr std::int64_t kFewOf = 8;          // one of so many drawn ones
+constexpr std::int64_t kDrawnPerRank =
+    64;                             // so that a step of many ranks has several micro-batches
+constexpr std::int64_t kFewOf = 8;  // one of so many drawn ones
 constexpr std::int64_t kMostSimulated = 256;  // micro-batches; from there on a step only grows
 
 /// One of each of `count` equal parts.
@@ -116,10 +117,10 @@ double seconds_of_micro_batch(const Steps& steps, std::span<const simulate::Stag
 }
 
 Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int64_t micro_batches) {
-  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
-                 schedule::make_schedule(task.target.schedule,
-                                         static_cast<std::int32_t>(task.target.sizes.pp),
-                                         static_cast<std::int32_t>(micro_batches)));
+  OMNIBAL_ASSIGN(
+      const schedule::Schedule schedule,
+      schedule::make_schedule(task.target.schedule, static_cast<std::int32_t>(task.target.sizes.pp),
+                              static_cast<std::int32_t>(micro_batches)));
   return simulate::compile(schedule);
 }
 
@@ -147,20 +148,18 @@ Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& step
 
 Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPrediction& prediction) {
   const LimitTask& task = problem.task;
-  const pack::PackLimits limits =
-      task.asked.rules.at(prediction.vision_cap, prediction.token_cap);
+  const pack::PackLimits limits = task.asked.rules.at(prediction.vision_cap, prediction.token_cap);
   const metrics::SampleColumns samples = drawn.columns();
   OMNIBAL_ASSIGN(const pack::Admission admission,
                  pack::admit(samples, limits, {.allow_empty = task.asked.rules.allow_empty}));
-  const pack::Grouping grouping = pack::group_samples(
-      task.method, samples, admission.accepted, {.limits = limits, .seed = task.seed});
-  const auto in_pack = static_cast<double>(admission.accepted.size()) /
-                       static_cast<double>(grouping.packs.size());
+  const pack::Grouping grouping = pack::group_samples(task.method, samples, admission.accepted,
+                                                      {.limits = limits, .seed = task.seed});
+  const auto in_pack =
+      static_cast<double>(admission.accepted.size()) / static_cast<double>(grouping.packs.size());
   OMNIBAL_ASSIGN(const FittedPipeline fitted, fit_pipeline(problem, limits, in_pack));
   OMNIBAL_ASSIGN(const Steps steps, form_whole_steps(grouping.packs, grouping.loads(samples), task,
                                                      fitted.micro_batches));
-  OMNIBAL_ASSIGN(prediction.seconds_per_sample,
-                 seconds_per_sample(problem, steps, fitted.choice));
+  OMNIBAL_ASSIGN(prediction.seconds_per_sample, seconds_per_sample(problem, steps, fitted.choice));
   prediction.micro_batches = fitted.micro_batches;
   prediction.samples_per_pack = in_pack;
   prediction.peak_bytes = fitted.peak_bytes;
@@ -196,8 +195,8 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
       pipeline_problem({.profile = target.profile,
                         .kind = target.schedule,
                         .num_stages = target.sizes.pp,
-                        .num_micro_batches = std::min(
-                            micro_batches, std::max(kMostSimulated, 2 * target.sizes.pp)),
+                        .num_micro_batches =
+                            std::min(micro_batches, std::max(kMostSimulated, 2 * target.sizes.pp)),
                         .memory_bytes = target.memory_bytes,
                         .mean_load = {problem.mean.vision_units * samples_per_pack,
                                       problem.mean.tokens * samples_per_pack,
@@ -208,9 +207,8 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
     std::ranges::fill(pipeline.in_flight, micro_batches);
   }
   OMNIBAL_ASSIGN(PipelineChoice choice, choose_pipeline(pipeline));
-  const std::vector<metrics::StageSummary> stages =
-      metrics::summarize_stages(pipeline.at_caps, partition::first_layers(choice.cuts),
-                                choice.recompute, pipeline.in_flight);
+  const std::vector<metrics::StageSummary> stages = metrics::summarize_stages(
+      pipeline.at_caps, partition::first_layers(choice.cuts), choice.recompute, pipeline.in_flight);
   const std::int64_t peak_bytes =
       std::ranges::max_element(stages, {}, &metrics::StageSummary::peak_bytes)->peak_bytes;
   const double share = recompute_share(target.profile, choice, pipeline.mean_load);

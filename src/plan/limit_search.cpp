@@ -125,7 +125,8 @@ void descend(const CapGrid& grid, Predictions& predictions) {
   }
 }
 
-CapReason reason_for(const std::optional<std::int64_t>& given, const CapRange& range, std::int64_t cap) {
+CapReason reason_for(const std::optional<std::int64_t>& given, const CapRange& range,
+                     std::int64_t cap) {
   CapReason reason;
   reason.given = given.has_value();
   reason.holds_largest_sample = !given && cap == range.lowest;
@@ -142,10 +143,12 @@ void compare_neighbours(const CapGrid& grid, Predictions& predictions, LimitChoi
     if (below < cap) why.smaller = at(below);
   };
   const CapPrediction& best = choice.best;
-  look(grid.vision, best.vision_cap, choice.vision,
-       [&](std::int64_t cap) { return predictions.at({cap, best.token_cap}); });
-  look(grid.tokens, best.token_cap, choice.tokens,
-       [&](std::int64_t cap) { return predictions.at({best.vision_cap, cap}); });
+  look(grid.vision, best.vision_cap, choice.vision, [&](std::int64_t cap) {
+    return predictions.at({cap, best.token_cap});
+  });
+  look(grid.tokens, best.token_cap, choice.tokens, [&](std::int64_t cap) {
+    return predictions.at({best.vision_cap, cap});
+  });
 }
 
 /// The best of each other vision cap, or of each other token cap if the vision cap is given.
@@ -163,10 +166,9 @@ std::vector<CapPrediction> runners_up(const std::vector<CapPrediction>& ranked, 
 /// The paper's caps, if nothing is given and they hold all that the lowest caps hold.
 std::optional<Pair> paper_pair(const LimitTask& task, const CapGrid& grid) {
   if (task.asked.vision_cap || task.asked.token_cap) return std::nullopt;
-  const Result<pack::PackLimits> limits =
-      pack::paper_limits(task.samples, {.micro_batch = task.micro_batch,
-                                        .rules = task.asked.rules,
-                                        .seed = task.seed});
+  const Result<pack::PackLimits> limits = pack::paper_limits(
+      task.samples,
+      {.micro_batch = task.micro_batch, .rules = task.asked.rules, .seed = task.seed});
   if (!limits || limits->vision_cap < grid.vision.lowest || limits->token_cap < grid.tokens.lowest)
     return std::nullopt;
   return Pair{limits->vision_cap, limits->token_cap};

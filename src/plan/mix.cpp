@@ -33,12 +33,8 @@ Json totals_json(const metrics::SourceTotals& totals, const metrics::SourceTotal
 }
 
 Json to_json(const metrics::ShareSpread& spread) {
-  return {{"share", spread.share},
-          {"mean", spread.mean},
-          {"std", spread.std},
-          {"random_std", spread.random_std},
-          {"min", spread.min},
-          {"max", spread.max}};
+  return {{"share", spread.share},           {"mean", spread.mean}, {"std", spread.std},
+          {"random_std", spread.random_std}, {"min", spread.min},   {"max", spread.max}};
 }
 
 Json to_json(const metrics::MixSpread& spread, const std::vector<corpus::Source>& sources) {
@@ -86,8 +82,7 @@ metrics::StepEntries mix_entries(const steps::StepTable& table, std::int64_t win
   const std::int64_t spanned = window / table.micro_batches + rest;
   return {.pack_ids = table.pack_ids,
           .num_steps = table.num_steps,
-          .steps_per_window =
-              window == 0 ? table.num_steps : std::min(spanned, table.num_steps)};
+          .steps_per_window = window == 0 ? table.num_steps : std::min(spanned, table.num_steps)};
 }
 
 Json to_json(const metrics::SourceMix& mix, const metrics::StepEntries& entries,

@@ -21,8 +21,8 @@ pack::PackEvaluator step_time_of_packs(const steps::StepOptions& options,
       double slowest = 0;
       for (const std::int64_t pack : grid.packs.subspan(begin, static_cast<std::size_t>(grid.dp))) {
         if (pack == steps::kZeroWeightPack) continue;
-        slowest = std::max(
-            slowest, forward.at(metrics::to_load(loads[static_cast<std::size_t>(pack)])));
+        slowest =
+            std::max(slowest, forward.at(metrics::to_load(loads[static_cast<std::size_t>(pack)])));
       }
       total += slowest;
     }

@@ -16,13 +16,12 @@ namespace {
 using codec::Json;
 
 codec::DirectoryKind directory_kind() {
-  return {
-      std::string(kPlanDocument),
-      std::string(kPlanFormat),
-      {std::string(kPlanDocument), std::string(kChecksums), "pack_offsets.npy", "pack_samples.npy",
-       "pack_load.npy", "supervised.npy", "steps.npy", "sample_vision.npy", "sample_tokens.npy",
-       "sample_source.npy", "sample_row.npy", "step_mix.npy", "rejected.jsonl", "truncated.jsonl",
-       "profile.json"}};
+  return {std::string(kPlanDocument),
+          std::string(kPlanFormat),
+          {std::string(kPlanDocument), std::string(kChecksums), "pack_offsets.npy",
+           "pack_samples.npy", "pack_load.npy", "supervised.npy", "steps.npy", "sample_vision.npy",
+           "sample_tokens.npy", "sample_source.npy", "sample_row.npy", "step_mix.npy",
+           "rejected.jsonl", "truncated.jsonl", "profile.json"}};
 }
 
 Json whole_document(const PlanFiles& files) {
@@ -80,9 +79,9 @@ Status write_step_mix(const PlanFiles& files, const std::vector<std::uint32_t>& 
   const std::vector<metrics::SourceTotals> rows =
       metrics::step_mix(files.steps->pack_ids, files.steps->num_steps, files.packs.view(), samples);
   static_assert(sizeof(metrics::SourceTotals) == 3 * sizeof(std::int64_t));
-  return codec::write_npy_bytes(
-      path, codec::DType::kI8, std::array{files.steps->num_steps, num_sources, std::int64_t{3}},
-      std::as_bytes(std::span(rows)));
+  return codec::write_npy_bytes(path, codec::DType::kI8,
+                                std::array{files.steps->num_steps, num_sources, std::int64_t{3}},
+                                std::as_bytes(std::span(rows)));
 }
 
 Status write_arrays(const PlanFiles& files, const std::string& directory) {
@@ -123,10 +122,9 @@ std::string line_of(const PlanFiles& files, std::uint32_t sample, const Json& mo
 Status write_rejected(const PlanFiles& files, const std::string& directory) {
   std::string lines;
   for (const pack::Rejection& rejection : files.rejected) {
-    lines += line_of(files, rejection.sample,
-                     {{"reason", rejection.reason},
-                      {"value", rejection.value},
-                      {"limit", rejection.limit}});
+    lines += line_of(
+        files, rejection.sample,
+        {{"reason", rejection.reason}, {"value", rejection.value}, {"limit", rejection.limit}});
   }
   return codec::write_file_atomically(directory + "/rejected.jsonl", lines);
 }

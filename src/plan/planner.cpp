@@ -32,8 +32,7 @@ Result<cost::Profile> choose_profile(const model::ModelSpec& model,
                                      const PlanRequest& request) {
   if (request.profile) return measured_profile(model, *request.profile);
   return cost::analytic_profile(
-      model, cluster,
-      {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
+      model, cluster, {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
 }
 
 DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batches) {
@@ -111,8 +110,7 @@ Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
                                              const PlanRequest& request, const Plan& plan,
                                              const PipelineProblem& problem,
                                              const Progress& progress) {
-  OMNIBAL_ASSIGN(const std::optional<Plan> paper,
-                 with_paper_caps(corpus, request, plan, progress));
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, with_paper_caps(corpus, request, plan, progress));
   if (!paper) return make_ablation({corpus, plan, problem}, progress);
   OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
   return make_ablation({corpus, *paper, paper_problem}, {corpus, plan, problem}, progress);

@@ -8,6 +8,7 @@
 
 #include "omnibal/base/philox.h"
 #include "omnibal/metrics/occupancy.h"
+#include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
 namespace {
@@ -50,15 +51,16 @@ StreamPlanner::StreamPlanner(const StreamOptions& options, pack::StreamPacker pa
       state_(std::move(state)) {}
 
 Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options, StreamState state) {
+  pack::StreamPackOptions packing = options.packing;
+  packing.automatic.predicted_time = step_time_of_packs(options.steps, options.steps.forward);
   OMNIBAL_ASSIGN(pack::StreamPacker packer,
-                 pack::StreamPacker::create(options.packing, std::exchange(state.packing, {})));
+                 pack::StreamPacker::create(packing, std::exchange(state.packing, {})));
   OMNIBAL_ASSIGN(steps::StreamSteps steps,
                  steps::StreamSteps::create(options.steps, std::exchange(state.steps, {})));
   return StreamPlanner(options, std::move(packer), std::move(steps), std::move(state));
 }
 
-Result<std::optional<pack::StreamRejection>> StreamPlanner::push(
-    const pack::StreamSample& sample) {
+Result<std::optional<pack::StreamRejection>> StreamPlanner::push(const pack::StreamSample& sample) {
   std::vector<pack::StreamedPack> packs;
   OMNIBAL_ASSIGN(const auto rejection, packer_.push(sample, packs));
   state_.fingerprint = fold(state_.fingerprint, sample);
@@ -106,9 +108,9 @@ void StreamPlanner::hold(std::vector<pack::StreamedPack> packs) {
 }
 
 StreamStep StreamPlanner::take() {
-  const std::vector<steps::ArrivedPack> before = steps_.last_step();
+  const std::vector<steps::ArrivedPack> before = steps_.state().last_step;
   StreamStep step;
-  step.step = steps_.num_steps();
+  step.step = steps_.state().steps;
   for (const std::int64_t id : steps_.take()) {
     if (id == steps::kZeroWeightPack) {
       step.packs.emplace_back();
@@ -122,7 +124,7 @@ StreamStep StreamPlanner::take() {
   }
   count(step);
   // The step before the last ones may run again; what these run is decided.
-  if (!steps_.finished()) release(before);
+  if (!steps_.state().finished) release(before);
   return step;
 }
 
@@ -141,7 +143,8 @@ void StreamPlanner::count(const StreamStep& step) {
   const metrics::RankGrid grid{ids, options_.steps.dp};
   const std::int64_t rows = full_rows(grid);
   totals.balanced_rows += rows;
-  add(totals.dist_sum, metrics::dist_ratios(grid, loads, options_.steps.forward), static_cast<double>(rows));
+  add(totals.dist_sum, metrics::dist_ratios(grid, loads, options_.steps.forward),
+      static_cast<double>(rows));
 }
 
 void StreamPlanner::release(const std::vector<steps::ArrivedPack>& packs) {

@@ -33,8 +33,7 @@ Result<std::int64_t> ArrayRows::at(std::size_t row, std::size_t column, std::int
                                    std::int64_t max) const {
   const std::int64_t found = value(row, column);
   if (found >= min && found <= max) return found;
-  return Error(ErrorCode::kOutOfRange,
-               fmt::format("column {} of row {} is {}", column, row, found))
+  return Error(ErrorCode::kOutOfRange, fmt::format("column {} of row {} is {}", column, row, found))
       .in_file(path_)
       .at_row(static_cast<std::int64_t>(row))
       .with_value(found)

@@ -83,8 +83,7 @@ Result<StreamSession> StreamSession::open(const StreamOptions& options, const St
     OMNIBAL_ASSIGN(saved, load_stream(files.state, options));
     OMNIBAL_RETURN_IF_ERROR(check_rejections(files, saved.notes));
   }
-  OMNIBAL_ASSIGN(StreamPlanner planner,
-                 StreamPlanner::create(options, std::move(saved.state)));
+  OMNIBAL_ASSIGN(StreamPlanner planner, StreamPlanner::create(options, std::move(saved.state)));
   OMNIBAL_ASSIGN(AppendFile out, reopen(files.out, saved.notes, "out", files.state));
   std::optional<AppendFile> rejections;
   if (!files.rejected.empty()) {
@@ -128,8 +127,9 @@ Status StreamSession::pass_over(const corpus::StreamedSample& sample) {
                            known_samples_))
       .in_file(std::string(sample.source))
       .at_row(sample.row)
-      .with_hint("give the same input from its beginning; if it begins where the state stands, say "
-                 "so with --input-continues");
+      .with_hint(
+          "give the same input from its beginning; if it begins where the state stands, say "
+          "so with --input-continues");
 }
 
 Status StreamSession::write_rejection(const pack::StreamRejection& rejection,
@@ -176,8 +176,9 @@ Status StreamSession::close() {
     return Error(ErrorCode::kOutOfRange, "the input ends before the samples that the state knows")
         .with_value(passed_over_)
         .with_limit(known_samples_)
-        .with_hint("give the same input from its beginning; if it begins where the state stands, "
-                   "say so with --input-continues");
+        .with_hint(
+            "give the same input from its beginning; if it begins where the state stands, "
+            "say so with --input-continues");
   }
   if (!planner_.finished()) OMNIBAL_RETURN_IF_ERROR(planner_.finish());
   OMNIBAL_RETURN_IF_ERROR(write_steps());

@@ -66,8 +66,8 @@ Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields
   OMNIBAL_ASSIGN(const std::int64_t batch,
                  options.integer_or("global_batch", 0, 0, std::int64_t{1} << 30));
   if (size == 0 || (with_limits && batch < size)) return StepCounts{};
-  const double step =
-      static_cast<double>(with_limits ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
+  const double step = static_cast<double>(
+      with_limits ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
   const double fewest =
       std::ceil(static_cast<double>(plan.pack_samples().size()) / static_cast<double>(size));
   const double most = fewest + static_cast<double>(plan.steps()->dp);

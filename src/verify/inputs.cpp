@@ -62,7 +62,8 @@ std::optional<corpus::LoadedCorpus> read_again(const Json& options, const Json& 
 Status compare_supervised(const plan::PlanReader& plan, std::vector<std::uint32_t> supervised,
                           const std::vector<Cut>& cuts) {
   OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
-  for (const Cut& cut : cuts) supervised[cut.sample] -= static_cast<std::uint32_t>(cut.from - cut.to);
+  for (const Cut& cut : cuts)
+    supervised[cut.sample] -= static_cast<std::uint32_t>(cut.from - cut.to);
   for (std::size_t p = 0; p < plan.supervised().size(); ++p) {
     std::int64_t sum = 0;
     for (std::int64_t i = plan.pack_offsets()[p]; i < plan.pack_offsets()[p + 1]; ++i) {
@@ -127,7 +128,8 @@ Finding check_inputs(const plan::PlanReader& plan, const std::string& directory)
   const JsonFields fields(*provenance, document_name(), "provenance");
   OMNIBAL_ASSIGN(const Json* options, fields.object("options"));
   OMNIBAL_ASSIGN(const Json* inputs, fields.array("inputs"));
-  const std::optional<corpus::LoadedCorpus> loaded = read_again(*options, provenance->value("seed", Json()));
+  const std::optional<corpus::LoadedCorpus> loaded =
+      read_again(*options, provenance->value("seed", Json()));
   if (!loaded || inputs_json(*loaded) != *inputs) return std::string(kNotCompared);
   OMNIBAL_RETURN_IF_ERROR(compare("sample_source", plan.sample_source(), loaded->corpus.source));
   OMNIBAL_RETURN_IF_ERROR(compare("sample_row", plan.sample_row(), loaded->corpus.row));

@@ -36,8 +36,8 @@ void add_sample(const plan::PlanReader& plan, std::size_t sample, std::span<Sour
 /// What `claimed` says of a source, with its share of `all`.
 Status check_totals(const Json& claimed, const SourceTotals& own,
                     const std::vector<SourceTotals>& all, const std::string& place) {
-  Json computed = {{"samples", own.samples}, {"vision_units", own.vision_units},
-                   {"tokens", own.tokens}};
+  Json computed = {
+      {"samples", own.samples}, {"vision_units", own.vision_units}, {"tokens", own.tokens}};
   const auto share = [&](const char* name, std::int64_t SourceTotals::*part) {
     std::int64_t sum = 0;
     for (const SourceTotals& totals : all) sum += totals.*part;
@@ -56,8 +56,7 @@ Status check_asked(const Json& claimed, const Json& described, std::int64_t samp
   const JsonFields source(described, document_name(), "corpus.sources");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   OMNIBAL_ASSIGN(const std::int64_t given, source.integer("given", 0, kMost));
-  const double repeat =
-      given > 0 ? static_cast<double>(samples) / static_cast<double>(given) : 0.0;
+  const double repeat = given > 0 ? static_cast<double>(samples) / static_cast<double>(given) : 0.0;
   Json computed = {{"repeat", repeat}};
   for (const char* key : {"name", "weight", "given", "left_out"}) {
     computed[key] = described.value(key, Json());
@@ -136,8 +135,8 @@ Finding check_mix(const plan::PlanReader& plan) {
     const std::string place = fmt::format("mix.sources[{}]", s);
     const JsonFields row((*claimed)[s], document_name(), place);
     OMNIBAL_ASSIGN(const Json* of_placed, row.object("placed"));
-    OMNIBAL_RETURN_IF_ERROR(check_asked(
-        (*claimed)[s], plan.document()["corpus"]["sources"][s], all[s].samples, place));
+    OMNIBAL_RETURN_IF_ERROR(
+        check_asked((*claimed)[s], plan.document()["corpus"]["sources"][s], all[s].samples, place));
     OMNIBAL_RETURN_IF_ERROR(check_totals((*claimed)[s], all[s], all, place));
     OMNIBAL_RETURN_IF_ERROR(check_totals(*of_placed, placed[s], placed, place + ".placed"));
   }

@@ -74,7 +74,8 @@ Result<Verdict> verify_plan(const std::string& directory, const VerifyOptions& o
                                       }}));
   if (!plan) return verdict;
   std::vector<NamedCheck> checks = data_checks(*plan, directory);
-  if (plan->steps() != nullptr) std::ranges::move(step_checks(*plan, directory), std::back_inserter(checks));
+  if (plan->steps() != nullptr)
+    std::ranges::move(step_checks(*plan, directory), std::back_inserter(checks));
   if (plan->profile() != nullptr) {
     std::ranges::move(model_checks(*plan, options), std::back_inserter(checks));
   }

@@ -126,8 +126,7 @@ TEST(SourceMixProperty, SpreadsAreThoseOfTheStepsRows) {
     shuffle(std::span(made.ids), rng);
     const std::int64_t together = 1 + rng.below(static_cast<std::uint32_t>(steps));
     const auto rows = step_mix(made.ids, steps, made.packs(), made.samples());
-    const SourceMix mix =
-        source_mix({made.ids, steps, together}, made.packs(), made.samples());
+    const SourceMix mix = source_mix({made.ids, steps, together}, made.packs(), made.samples());
     expect_spread(mix.steps, rows, 1);
     expect_spread(mix.windows, rows, static_cast<std::size_t>(together));
     std::vector<SourceTotals> sums(static_cast<std::size_t>(made.num_sources));

@@ -126,9 +126,8 @@ TEST(Baselines, DependOnTheSeed) {
 }
 
 TEST(Method, NamesAreReadBack) {
-  EXPECT_THAT(method_names(),
-              ElementsAre("isf", "best-fit", "first-fit", "patterns", "auto", "random", "sorted",
-                          "length-grouped", "device-group"));
+  EXPECT_THAT(method_names(), ElementsAre("isf", "best-fit", "first-fit", "patterns", "auto",
+                                          "random", "sorted", "length-grouped", "device-group"));
   for (const std::string& name : method_names()) {
     const auto method = parse_method(name);
     ASSERT_TRUE(method.ok());

@@ -86,8 +86,8 @@ TEST(FirstFitProperty, MakesAsManyPacksAsOneSampleAtATime) {
     const auto order = sorted_by(samples, [&](std::size_t i) { return samples.tokens[i]; });
     const auto first_opened = [](const PlainPack&, const PlainPack&) { return false; };
     const Packs packs = pack_first_fit(samples.columns(), all_of(samples), limits, 0);
-    ASSERT_EQ(packs.size(), static_cast<std::int64_t>(
-                                plain_packs(samples, order, limits, first_opened)))
+    ASSERT_EQ(packs.size(),
+              static_cast<std::int64_t>(plain_packs(samples, order, limits, first_opened)))
         << "trial " << trial;
   }
 }
@@ -121,9 +121,8 @@ TEST(BestFitProperty, MakesAsManyPacksAsOneSampleAtATimeInTheBetterOrder) {
       const auto [v, t] = share(i);
       return weight * v * v + (1 - weight) * t * t;
     });
-    const std::size_t expected =
-        std::min(plain_packs(samples, by_larger_share, limits, tighter),
-                 plain_packs(samples, by_squares, limits, tighter));
+    const std::size_t expected = std::min(plain_packs(samples, by_larger_share, limits, tighter),
+                                          plain_packs(samples, by_squares, limits, tighter));
     const Packs packs = pack_best_fit(samples.columns(), all_of(samples), limits, 0);
     ASSERT_EQ(packs.size(), static_cast<std::int64_t>(expected)) << "trial " << trial;
   }

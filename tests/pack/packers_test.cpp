@@ -42,8 +42,8 @@ TEST(BestFit, PutsASampleIntoTheFullestPackThatHoldsIt) {
   samples.add(0, 60);
   samples.add(0, 40);
   samples.add(0, 30);
-  const Packs packs = pack_best_fit(samples.columns(), all_of(samples),
-                                    PackLimits::with_paper_floors(1, 100), 0);
+  const Packs packs =
+      pack_best_fit(samples.columns(), all_of(samples), PackLimits::with_paper_floors(1, 100), 0);
   ASSERT_EQ(packs.size(), 2);
   for (std::int64_t p = 0; p < 2; ++p) {
     std::uint32_t tokens = 0;

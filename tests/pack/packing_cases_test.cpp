@@ -86,9 +86,9 @@ Result<Json> outcome(const Json& test, const std::string& method, const TestSamp
       const Admission admission,
       admit(samples.columns(), limits, {.allow_empty = test.value("allow_empty", false)}));
   OMNIBAL_ASSIGN(const Method packer, parse_method(method));
-  const Packs packs = group_samples(packer, samples.columns(), admission.accepted,
-                                    {.limits = limits, .seed = seed})
-                          .packs;
+  const Packs packs =
+      group_samples(packer, samples.columns(), admission.accepted, {.limits = limits, .seed = seed})
+          .packs;
   EXPECT_EQ(placement_fault(packs.view(), admission.accepted), "");
   EXPECT_EQ(admission.accepted.size() + admission.rejected.size(), samples.tokens.size());
   const auto loads = metrics::packed_loads(packs.view(), samples.columns());

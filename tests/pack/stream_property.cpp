@@ -31,7 +31,7 @@ struct Streamed {
   std::vector<StreamedPack> packs;
   std::vector<std::int64_t> left_after;  // samples given then
   std::vector<StreamRejection> rejected;
-  std::vector<std::int64_t> windows;     // packed when sample i had been given
+  std::vector<std::int64_t> windows;  // packed when sample i had been given
 };
 
 Streamed stream(const TestSamples& samples, const StreamPackOptions& options) {

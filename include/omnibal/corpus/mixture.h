@@ -30,17 +30,17 @@ struct SourceWeight {
 
 /// An empty mixture takes every source as it is: each row once a repeat.
 struct MixtureOptions {
-  std::vector<SourceWeight> weights = {};                     // instead of those of a wrapper
-  std::optional<double> temperature = std::nullopt;           // share ~ weight x size^(1 / T)
-  std::optional<std::int64_t> epoch_samples = std::nullopt;   // absent: as many as without mixing
-  std::uint64_t seed = 0;                                     // of what is drawn
+  std::vector<SourceWeight> weights = {};                    // instead of those of a wrapper
+  std::optional<double> temperature = std::nullopt;          // share ~ weight x size^(1 / T)
+  std::optional<std::int64_t> epoch_samples = std::nullopt;  // absent: as many as without mixing
+  std::uint64_t seed = 0;                                    // of what is drawn
 };
 
 /// "ai2d=0.3", split at the last equals sign. Error: kInvalidArgument.
 Result<SourceWeight> parse_source_weight(const std::string& text);
 
-/// kInvalidArgument: a weight outside of the above, a source with two weights, a temperature that is
-/// not above 0 and finite, epoch_samples outside of 1 .. 2^31 - 1.
+/// kInvalidArgument: a weight outside of the above, a source with two weights, a temperature that
+/// is not above 0 and finite, epoch_samples outside of 1 .. 2^31 - 1.
 Status check_mixture(const MixtureOptions& options);
 
 /// A source before anything of it is repeated or drawn.
@@ -61,8 +61,8 @@ bool is_drawn(std::span<const SourceSize> sizes, const MixtureOptions& options);
 /// largest remainder (a tie goes to the earlier source), where
 ///   share ~ weight x (rows x repeat)^(1 / temperature),
 /// and without a temperature ~ weight, unless all weights are 1: then ~ rows x repeat.
-/// A source without rows gives none; one at least must have rows. O(sources log sources); no libm, so
-/// that the counts are the same on every machine.
+/// A source without rows gives none; one at least must have rows. O(sources log sources); no libm,
+/// so that the counts are the same on every machine.
 std::vector<std::int64_t> samples_of_sources(std::span<const SourceSize> sizes,
                                              const MixtureOptions& options);
 

@@ -4,7 +4,8 @@
 //
 //   const SourcedSamples samples{{corpus.vision, corpus.tokens}, corpus.source, num_sources};
 //   const SourceMix mix = source_mix({table.pack_ids, table.num_steps, 32}, packs, samples);
-//   mix.steps.samples.against_random;   // 1: as mixed as packs dealt at random; 3: grouped by source
+//   mix.steps.samples.against_random;   // 1: as mixed as packs dealt at random; 3: grouped by
+//   source
 //
 // Not for what mix was asked for: corpus/mixture.h.
 #pragma once

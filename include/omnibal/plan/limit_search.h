@@ -88,9 +88,9 @@ struct LimitProblem {
   Samples usable;  // that the caps given and the rules admit
   /// Predictions are made of these: one at random of each of equal parts of the usable, in order.
   Samples drawn;
-  Samples few;           // of the drawn, for a first look
-  cost::Load mean;       // of a usable sample
-  cost::Profile timed;   // with the overhead of a micro-batch
+  Samples few;          // of the drawn, for a first look
+  cost::Load mean;      // of a usable sample
+  cost::Profile timed;  // with the overhead of a micro-batch
   std::vector<std::vector<cluster::Link>> links;
 };
 
@@ -106,7 +106,7 @@ CapPrediction predict_caps(const LimitProblem& problem, std::int64_t vision_cap,
 /// Why a cap is not other than it is.
 struct CapReason {
   bool given = false;
-  bool holds_largest_sample = false;           // no smaller cap would
+  bool holds_largest_sample = false;             // no smaller cap would
   std::optional<CapPrediction> smaller, larger;  // the next ones looked at, if there are
 };
 

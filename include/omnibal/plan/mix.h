@@ -22,13 +22,13 @@
 namespace omnibal::plan {
 
 /// {sources[] {name, weight, given, left_out, repeat, samples, vision_units, tokens, share
-/// {samples, vision_units, tokens}, placed {the last four}}}; `repeat` is what came of it: samples /
-/// given.
+/// {samples, vision_units, tokens}, placed {the last four}}}; `repeat` is what came of it: samples
+/// / given.
 codec::Json mix_json(const std::vector<corpus::Source>& sources,
                      const metrics::SourcedSamples& samples, std::span<const std::uint32_t> placed);
 
-/// Windows of the mix: as many whole steps as the window of step forming spans, at least one; all of
-/// them for a window of 0.
+/// Windows of the mix: as many whole steps as the window of step forming spans, at least one; all
+/// of them for a window of 0.
 metrics::StepEntries mix_entries(const steps::StepTable& table, std::int64_t window);
 
 /// {steps {count, samples, tokens}, windows {steps, count, samples, tokens}, sources[] {name, steps

@@ -46,12 +46,12 @@ struct StreamTotals {
   std::int64_t tokens = 0;
   std::int64_t padding = 0;  // tokens that round packs up
   std::int64_t over_cap = 0;
-  std::int64_t duplicated = 0;           // samples of packs that ran again
-  std::int64_t samples_in_steps = 0;     // of steps that have been taken
+  std::int64_t duplicated = 0;            // samples of packs that ran again
+  std::int64_t samples_in_steps = 0;      // of steps that have been taken
   std::int64_t squared_step_samples = 0;  // sum over steps of their samples, squared
-  std::int64_t balanced_rows = 0;        // without a zero-weight pack
-  metrics::DistRatios dist_sum;          // over these rows
-  std::int64_t peak_samples = 0;         // held at once, in packs too
+  std::int64_t balanced_rows = 0;         // without a zero-weight pack
+  metrics::DistRatios dist_sum;           // over these rows
+  std::int64_t peak_samples = 0;          // held at once, in packs too
   std::int64_t peak_packs = 0;
 };
 
@@ -95,7 +95,7 @@ class StreamPlanner {
   /// The next step, which there must be.
   StreamStep take();
 
-  bool finished() const { return steps_.finished(); }
+  bool finished() const { return steps_.state().finished; }
   std::int64_t num_samples() const { return packer_.state().samples; }  // given so far
   std::uint64_t fingerprint() const { return state_.fingerprint; }
   const StreamOptions& options() const { return options_; }

@@ -22,11 +22,11 @@
 namespace omnibal::plan {
 
 struct StreamFiles {
-  std::string out;               // a line a step; "-": standard output
-  std::string rejected;          // a line a rejected sample; empty: not listed
-  std::string state;             // directory; empty: the stream cannot be resumed
+  std::string out;                 // a line a step; "-": standard output
+  std::string rejected;            // a line a rejected sample; empty: not listed
+  std::string state;               // directory; empty: the stream cannot be resumed
   std::int64_t save_every = 1000;  // steps
-  bool resume = false;           // from `state`
+  bool resume = false;             // from `state`
   /// When resumed: the first sample is the one that the state waits for. Otherwise the input begins
   /// anew, and the samples that the state knows are compared with it and passed over.
   bool input_continues = false;
