@@ -3,6 +3,7 @@
 // omnibal stream: packs and steps of samples that arrive without end.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -52,7 +53,8 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
   options.packing = {.limits = data.limits,
                      .admission = data.admission,
                      .window_samples = flags.window_samples,
-                     .seed = context.seed};
+                     .seed = context.seed,
+                     .automatic = {.predicted_time = {}, .threads = context.threads}};
   OMNIBAL_ASSIGN(options.packing.method, pack::parse_method(flags.method));
   OMNIBAL_ASSIGN(options.steps, step_options(flags.steps, context.seed));
   options.steps.dp = flags.dp;
@@ -119,7 +121,7 @@ std::vector<Flag> input_flags(StreamFlags& flags) {
       {.name = "--method",
        .target = &flags.method,
        .help = "The packer of a window",
-       .choices = {"isf"}},
+       .choices = pack::packer_names()},
       {.name = "--window-samples",
        .target = &flags.window_samples,
        .help = "Samples that wait for their pack at once",
@@ -128,12 +130,14 @@ std::vector<Flag> input_flags(StreamFlags& flags) {
        .max = pack::kLargestPackWindow}};
 }
 
-/// Those of `pack`, but for how caps are chosen.
+/// Those of `pack` that need no sight of the whole corpus.
 std::vector<Flag> limit_flags(StreamFlags& flags) {
-  std::vector<Flag> table = packing_flags(flags.packing);
+  std::vector<Flag> table = joined({packing_flags(flags.packing), step_flags(flags.steps)});
   std::erase_if(table, [](const Flag& flag) {
-    return flag.name == "--limits" || flag.name == "--micro-batch";
+    return flag.name == "--limits" || flag.name == "--micro-batch" || flag.name == "--worst-first";
   });
+  // Lengths alone do not tell where a sample could be cut.
+  std::ranges::find(table, "--over-long", &Flag::name)->choices = {"reject", "error"};
   return table;
 }
 
@@ -207,8 +211,8 @@ Command make_stream_command() {
           "tokenize | omnibal stream - --vision-cap 9 --token-cap 4096 --dp 64 --out - | train\n"
           "omnibal stream l.jsonl --vision-cap 9 --token-cap 4096 --out s.jsonl --state state/ "
           "--resume",
-      .flags = joined({input_flags(*flags), limit_flags(*flags), parallel_flags(*flags),
-                       step_flags(flags->steps), file_flags(*flags)}),
+      .flags = joined(
+          {input_flags(*flags), limit_flags(*flags), parallel_flags(*flags), file_flags(*flags)}),
       .run = [flags](const Context& context) { return run_stream(*flags, context); }};
 }
 

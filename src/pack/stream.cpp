@@ -90,7 +90,7 @@ Status check_stream_options(const StreamPackOptions& options) {
                  "samples of a stream are not cut: which of their tokens have a loss is not known")
         .at_key("over_long");
   }
-  if (options.method == Method::kIsf) return {};
+  if (respects_caps(options.method)) return {};
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("{} pads its micro-batches and knows no caps: it packs no stream",
                            to_string(options.method)))
@@ -131,11 +131,11 @@ void StreamPacker::finish(std::vector<StreamedPack>& packs) {
 void StreamPacker::pack_window(bool all_leave, std::vector<StreamedPack>& packs) {
   std::vector<WaitingSample>& waiting = state_.waiting;
   const WindowColumns columns(waiting);
-  const Grouping grouping =
-      group_samples(options_.method, columns.view(), columns.all,
-                    {.limits = options_.limits,
-                     .micro_batches = {},
-                     .seed = seed_of_window(options_.seed, state_.windows++)});
+  const Grouping grouping = group_samples(options_.method, columns.view(), columns.all,
+                                          {.limits = options_.limits,
+                                           .micro_batches = {},
+                                           .seed = seed_of_window(options_.seed, state_.windows++),
+                                           .automatic = options_.automatic});
   const std::vector<metrics::PackLoad> loads = grouping.loads(columns.view());
   const metrics::GroupView groups = grouping.packs.view();
   const std::vector<bool> leaves = all_leave

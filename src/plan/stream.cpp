@@ -8,6 +8,7 @@
 
 #include "omnibal/base/philox.h"
 #include "omnibal/metrics/occupancy.h"
+#include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
 namespace {
@@ -50,8 +51,10 @@ StreamPlanner::StreamPlanner(const StreamOptions& options, pack::StreamPacker pa
       state_(std::move(state)) {}
 
 Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options, StreamState state) {
+  pack::StreamPackOptions packing = options.packing;
+  packing.automatic.predicted_time = step_time_of_packs(options.steps, options.steps.forward);
   OMNIBAL_ASSIGN(pack::StreamPacker packer,
-                 pack::StreamPacker::create(options.packing, std::exchange(state.packing, {})));
+                 pack::StreamPacker::create(packing, std::exchange(state.packing, {})));
   OMNIBAL_ASSIGN(steps::StreamSteps steps,
                  steps::StreamSteps::create(options.steps, std::exchange(state.steps, {})));
   return StreamPlanner(options, std::move(packer), std::move(steps), std::move(state));
@@ -105,9 +108,9 @@ void StreamPlanner::hold(std::vector<pack::StreamedPack> packs) {
 }
 
 StreamStep StreamPlanner::take() {
-  const std::vector<steps::ArrivedPack> before = steps_.last_step();
+  const std::vector<steps::ArrivedPack> before = steps_.state().last_step;
   StreamStep step;
-  step.step = steps_.num_steps();
+  step.step = steps_.state().steps;
   for (const std::int64_t id : steps_.take()) {
     if (id == steps::kZeroWeightPack) {
       step.packs.emplace_back();
@@ -121,7 +124,7 @@ StreamStep StreamPlanner::take() {
   }
   count(step);
   // The step before the last ones may run again; what these run is decided.
-  if (!steps_.finished()) release(before);
+  if (!steps_.state().finished) release(before);
   return step;
 }
 

@@ -21,31 +21,15 @@ struct StreamArray {
 };
 
 /// In the order in which they are hashed.
-enum StreamArrayIndex : std::size_t {
-  kSamples,
-  kPacks,
-  kPackSamples,
-  kWaiting,
-  kRegions,
-  kReady,
-  kLastStep
-};
+enum StreamArrayIndex : std::size_t { kSamples, kPacks, kPackSamples, kWaiting, kReady, kLastStep };
 inline constexpr std::array kStreamArrays = {
     StreamArray{"samples.npy", 4},       // id, vision units, tokens, windows
     StreamArray{"packs.npy", 6},         // id, vision units, tokens, pairs, samples, has run
     StreamArray{"pack_samples.npy", 1},  // ids, pack after pack
-    StreamArray{"waiting.npy", 3},       // pack id, has waited, idle
-    StreamArray{"regions.npy", 5},       // vision units, tokens, pairs, recent, idle
+    StreamArray{"waiting.npy", 2},       // pack id, groupings
     StreamArray{"ready.npy", 1},         // pack ids
     StreamArray{"last_step.npy", 1},     // pack ids
 };
-
-/// Both windows of packs, and whether it is the one of packs without vision units.
-template <class State, class Visit>
-void for_each_window(State& steps, const Visit& visit) {
-  visit(steps.with_vision, false);
-  visit(steps.idle, true);
-}
 
 /// XXH128 over the document without its key `hash`, then the data of the arrays.
 std::string hash_of_stream(codec::Json document,

@@ -92,9 +92,7 @@ Status read_counters(const Json& document, const std::string& path, StreamState&
   steps::StreamStepState& steps = state.steps;
   for (const auto& [key, target] : {std::pair{"samples", &state.packing.samples},
                                     {"pack_windows", &state.packing.windows},
-                                    {"groups", &steps.groups},
-                                    {"arrived_since", &steps.with_vision.arrived_since},
-                                    {"arrived_since_idle", &steps.idle.arrived_since},
+                                    {"groupings", &steps.groupings},
                                     {"steps", &steps.steps},
                                     {"zero_weight_packs", &steps.zero_weight_packs},
                                     {"dropped_packs", &steps.dropped_packs},
@@ -178,26 +176,10 @@ Result<std::vector<steps::ArrivedPack>> read_ids(const ArrayRows& rows, const St
 Status read_waiting(const ArrayRows& rows, std::int64_t most, StreamState& state) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     OMNIBAL_ASSIGN(const steps::ArrivedPack pack, held_pack(rows, i, state));
-    OMNIBAL_ASSIGN(const std::int64_t has_waited, rows.at(i, 1, 0, 1));
-    const std::int64_t idle = pack.load.vision_units == 0 ? 1 : 0;
-    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 2, idle, idle));
-    steps::GroupWindowState& window = idle == 1 ? state.steps.idle : state.steps.with_vision;
-    window.waiting.push_back({pack, has_waited == 1});
-    if (static_cast<std::int64_t>(window.waiting.size()) > most) return rows.too_many(most);
-  }
-  return {};
-}
-
-Status read_regions(const ArrayRows& rows, steps::StreamStepState& state) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    metrics::PackLoad load;
-    OMNIBAL_ASSIGN(load.vision_units, rows.at(i, 0, 0, kMost));
-    OMNIBAL_ASSIGN(load.tokens, rows.at(i, 1, 0, kMost));
-    OMNIBAL_ASSIGN(load.token_pairs, rows.at(i, 2, 0, kMost));
-    OMNIBAL_ASSIGN(const std::int64_t recent, rows.at(i, 3, 0, 1));
-    OMNIBAL_ASSIGN(const std::int64_t idle, rows.at(i, 4, 0, 1));
-    steps::GroupWindowState& window = idle == 1 ? state.idle : state.with_vision;
-    (recent == 1 ? window.recent : window.drawn_from).push_back(load);
+    OMNIBAL_ASSIGN(const std::int64_t groupings, rows.at(i, 1, 0, steps::kMostGroupings));
+    auto& window = pack.load.vision_units > 0 ? state.steps.with_vision : state.steps.idle;
+    window.push_back({pack, static_cast<std::uint8_t>(groupings)});
+    if (static_cast<std::int64_t>(window.size()) > most) return rows.too_many(most);
   }
   return {};
 }
@@ -229,7 +211,6 @@ Result<SavedStream> load_stream(const std::string& directory, const StreamOption
   OMNIBAL_RETURN_IF_ERROR(read_packs(rows(kPacks), rows(kPackSamples), state));
   OMNIBAL_RETURN_IF_ERROR(
       read_waiting(rows(kWaiting), options.steps.window * options.steps.dp, state));
-  OMNIBAL_RETURN_IF_ERROR(read_regions(rows(kRegions), state.steps));
   OMNIBAL_ASSIGN(state.steps.ready, read_ids(rows(kReady), state, state.steps.finished));
   OMNIBAL_ASSIGN(state.steps.last_step, read_ids(rows(kLastStep), state, state.steps.finished));
   return saved;

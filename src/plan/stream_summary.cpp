@@ -42,12 +42,11 @@ Json steps_json(const StreamTotals& totals, const steps::StreamStepState& state,
 }  // namespace
 
 Json to_json(const StreamOptions& options) {
-  const pack::AdmissionOptions& admission = options.packing.admission;
   const cost::LinearCost& forward = options.steps.forward;
   return {{"method", pack::to_string(options.packing.method)},
           {"limits", limits_json(options.packing.limits)},
-          {"over_long", admission.over_long == pack::OverLong::kError ? "error" : "reject"},
-          {"allow_empty", admission.allow_empty},
+          {"over_long", pack::to_string(options.packing.admission.over_long)},
+          {"allow_empty", options.packing.admission.allow_empty},
           {"window_samples", options.packing.window_samples},
           {"dp", options.steps.dp},
           {"micro_batches", options.steps.micro_batches},

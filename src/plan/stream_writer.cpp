@@ -47,9 +47,7 @@ Json document_of(const StreamState& state, const StreamOptions& options, const J
           {"samples", state.packing.samples},
           {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
           {"pack_windows", state.packing.windows},
-          {"groups", steps.groups},
-          {"arrived_since", steps.with_vision.arrived_since},
-          {"arrived_since_idle", steps.idle.arrived_since},
+          {"groupings", steps.groupings},
           {"steps", steps.steps},
           {"finished", steps.finished},
           {"zero_weight_packs", steps.zero_weight_packs},
@@ -80,18 +78,11 @@ std::array<Values, kStreamArrays.size()> arrays_of(const StreamState& state) {
     arrays[kPackSamples].insert(arrays[kPackSamples].end(), pack.samples.begin(),
                                 pack.samples.end());
   }
-  for_each_window(state.steps, [&](const steps::GroupWindowState& window, bool idle) {
-    for (const auto& [pack, has_waited] : window.waiting) {
-      arrays[kWaiting].insert(arrays[kWaiting].end(), {pack.id, has_waited ? 1 : 0, idle ? 1 : 0});
+  for (const auto* window : {&state.steps.with_vision, &state.steps.idle}) {
+    for (const auto& [pack, groupings] : *window) {
+      arrays[kWaiting].insert(arrays[kWaiting].end(), {pack.id, groupings});
     }
-    for (const bool recent : {false, true}) {
-      for (const metrics::PackLoad& load : recent ? window.recent : window.drawn_from) {
-        arrays[kRegions].insert(
-            arrays[kRegions].end(),
-            {load.vision_units, load.tokens, load.token_pairs, recent ? 1 : 0, idle ? 1 : 0});
-      }
-    }
-  });
+  }
   arrays[kReady] = ids_of(state.steps.ready);
   arrays[kLastStep] = ids_of(state.steps.last_step);
   return arrays;

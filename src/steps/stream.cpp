@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "omnibal/base/philox.h"
-#include "steps/group_window.h"
+#include "steps/leaving_groups.h"
 #include "steps/tail.h"
 
 namespace omnibal::steps {
@@ -24,14 +25,7 @@ Status check_stream_options(const StepOptions& options) {
 }
 
 StreamSteps::StreamSteps(const StepOptions& options, StreamStepState state)
-    : options_(options),
-      state_(std::move(state)),
-      with_vision_(std::make_unique<GroupWindow>(options, std::exchange(state_.with_vision, {}))),
-      idle_(std::make_unique<GroupWindow>(options, std::exchange(state_.idle, {}))) {}
-
-StreamSteps::StreamSteps(StreamSteps&&) noexcept = default;
-StreamSteps& StreamSteps::operator=(StreamSteps&&) noexcept = default;
-StreamSteps::~StreamSteps() = default;
+    : options_(options), state_(std::move(state)) {}
 
 Result<StreamSteps> StreamSteps::create(const StepOptions& options, StreamStepState state) {
   OMNIBAL_RETURN_IF_ERROR(check_stream_options(options));
@@ -43,16 +37,39 @@ std::size_t StreamSteps::packs_in_step() const {
 }
 
 void StreamSteps::push(const ArrivedPack& pack) {
-  std::vector<ArrivedPack> groups;
-  (pack.load.vision_units > 0 ? *with_vision_ : *idle_).push(pack, groups);
-  const auto dp = static_cast<std::size_t>(options_.dp);
-  for (std::size_t begin = 0; begin < groups.size(); begin += dp) {
-    const auto group = std::span(groups).subspan(begin, dp);
-    PhiloxRng rng(options_.seed, RngStream::kStreamStep,
-                  static_cast<std::uint32_t>(state_.groups++));
-    shuffle(group, rng);  // so that no rank is always the lightest
-    state_.ready.insert(state_.ready.end(), group.begin(), group.end());
+  std::vector<WaitingPack>& window = pack.load.vision_units > 0 ? state_.with_vision : state_.idle;
+  // Not before a pack more is there: a stream of just a window is formed as a whole epoch is.
+  if (window.size() == static_cast<std::size_t>(options_.window * options_.dp)) {
+    group_window(window);
   }
+  window.push_back({pack, 0});
+}
+
+/// Groups that leave the window become ready in random order, their ranks too.
+void StreamSteps::group_window(std::vector<WaitingPack>& window) {
+  const auto dp = static_cast<std::size_t>(options_.dp);
+  std::vector<std::uint32_t> leaving = leaving_groups(window, options_);
+  PhiloxRng rng(options_.seed, RngStream::kStreamStep,
+                static_cast<std::uint32_t>(state_.groupings++));
+  std::vector<std::size_t> order(leaving.size() / dp);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  shuffle(std::span(order), rng);
+  std::vector<bool> gone(window.size());
+  for (const std::size_t g : order) {
+    const auto group = std::span(leaving).subspan(g * dp, dp);
+    shuffle(group, rng);
+    for (const std::uint32_t i : group) {
+      state_.ready.push_back(window[i].pack);
+      gone[i] = true;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    if (gone[i]) continue;
+    window[kept] = window[i];
+    ++window[kept++].groupings;
+  }
+  window.resize(kept);
 }
 
 /// What is in no whole step yet, in order of id; with tail policy `repeat` packs of the step before
@@ -63,9 +80,9 @@ std::vector<ArrivedPack> StreamSteps::take_unstepped() {
   const auto stepped = ready.begin() + static_cast<std::ptrdiff_t>(ready.size() / step * step);
   std::vector<ArrivedPack> rest(stepped, ready.end());
   ready.erase(stepped, ready.end());
-  for (const auto& window : {with_vision_.get(), idle_.get()}) {
-    const std::vector<ArrivedPack> waiting = window->take_all();
-    rest.insert(rest.end(), waiting.begin(), waiting.end());
+  for (std::vector<WaitingPack>* window : {&state_.with_vision, &state_.idle}) {
+    for (const WaitingPack& waiting : *window) rest.push_back(waiting.pack);
+    window->clear();
   }
   std::sort(rest.begin(), rest.end(),
             [](const ArrivedPack& a, const ArrivedPack& b) { return a.id < b.id; });
@@ -82,7 +99,7 @@ std::vector<ArrivedPack> StreamSteps::take_unstepped() {
 Status StreamSteps::finish() {
   const bool any_step = state_.steps > 0 || has_step();
   const std::size_t unstepped =
-      state_.ready.size() % packs_in_step() + with_vision_->size() + idle_->size();
+      state_.ready.size() % packs_in_step() + state_.with_vision.size() + state_.idle.size();
   if (!any_step) {
     OMNIBAL_RETURN_IF_ERROR(start_table(static_cast<std::int64_t>(unstepped), options_));
   }
@@ -96,10 +113,10 @@ Status StreamSteps::finish() {
   std::vector<metrics::PackLoad> loads;
   for (const ArrivedPack& pack : rest) loads.push_back(pack.load);
   StepOptions options = options_;
-  if (state_.groups > 0) {
-    options.seed =
-        PhiloxRng(options_.seed, RngStream::kStreamStep, static_cast<std::uint32_t>(state_.groups))
-            .next_u64();
+  if (state_.groupings > 0) {
+    options.seed = PhiloxRng(options_.seed, RngStream::kStreamStep,
+                             static_cast<std::uint32_t>(state_.groupings))
+                       .next_u64();
   }
   OMNIBAL_ASSIGN(const StepTable table, form_steps(loads, options));
   state_.zero_weight_packs += table.zero_weight_packs;
@@ -122,13 +139,6 @@ std::vector<std::int64_t> StreamSteps::take() {
   std::vector<std::int64_t> ids;
   for (const ArrivedPack& pack : state_.last_step) ids.push_back(pack.id);
   return ids;
-}
-
-StreamStepState StreamSteps::state() const {
-  StreamStepState state = state_;
-  state.with_vision = with_vision_->state();
-  state.idle = idle_->state();
-  return state;
 }
 
 }  // namespace omnibal::steps

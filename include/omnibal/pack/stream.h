@@ -32,10 +32,11 @@ struct StreamPackOptions {
   AdmissionOptions admission = {};
   std::int64_t window_samples = std::int64_t{1} << 16;
   std::uint64_t seed = 0;
+  AutoOptions automatic = {};  // of method auto
 };
 
 /// kInvalidArgument: as check_limits; a window outside [1, kLargestPackWindow]; a method that knows
-/// no caps; empty samples without max_samples; OverLong::kTruncate.
+/// no caps; empty samples without max_samples; OverLong::kTruncate (a stream gives lengths alone).
 Status check_stream_options(const StreamPackOptions& options);
 
 struct StreamSample {

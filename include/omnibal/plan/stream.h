@@ -95,7 +95,7 @@ class StreamPlanner {
   /// The next step, which there must be.
   StreamStep take();
 
-  bool finished() const { return steps_.finished(); }
+  bool finished() const { return steps_.state().finished; }
   std::int64_t num_samples() const { return packer_.state().samples; }  // given so far
   std::uint64_t fingerprint() const { return state_.fingerprint; }
   const StreamOptions& options() const { return options_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamSteps: steps from packs that arrive without end, of which at most a window waits. Packs
-// meet in regions of the loads as in form_steps; the regions are drawn anew from the packs that
-// came last, now and then.
+// StreamSteps: steps from packs that arrive without end, of which at most a window waits. A full
+// window is cut into groups of alike packs as an epoch is; the most alike eighth of the groups
+// leave it for the steps, the packs of the others wait for others like them.
 //
 //   OMNIBAL_ASSIGN(StreamSteps steps, StreamSteps::create({.dp = 8, .micro_batches = 32}));
 //   steps.push({.id = 0, .load = load});                     // for each pack
@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "omnibal/metrics/loads.h"
@@ -25,9 +24,9 @@ namespace omnibal::steps {
 /// kInvalidArgument, as is what check_step_options refuses.
 Status check_stream_options(const StepOptions& options);
 
-/// How many windows of packs may follow a pack before it is in a group: regions are drawn anew
-/// after eight of them, and a pack that was there twice leaves.
-inline constexpr std::int64_t kMostStepWindows = 17;
+/// Times that a pack is grouped at most: it leaves with the last, whoever is in its group. At least
+/// an eighth of the groups leave each time.
+inline constexpr std::uint8_t kMostGroupings = 32;
 
 struct ArrivedPack {
   std::int64_t id = 0;  // from 0, in any order; kZeroWeightPack in a last step
@@ -36,51 +35,37 @@ struct ArrivedPack {
   friend bool operator==(const ArrivedPack&, const ArrivedPack&) = default;
 };
 
-/// Packs that wait for others like them. Packs with and without vision units have a window each
-/// and never meet before the end.
-struct GroupWindowState {
-  struct Waiting {
-    ArrivedPack pack;
-    bool has_waited = false;  // when the regions were drawn: it leaves when they are drawn again
+/// A pack that waits for others like it.
+struct WaitingPack {
+  ArrivedPack pack;
+  std::uint8_t groupings = 0;  // that it has been through
 
-    friend bool operator==(const Waiting&, const Waiting&) = default;
-  };
-  std::vector<Waiting> waiting;               // in order of arrival
-  std::vector<metrics::PackLoad> drawn_from;  // what the regions were drawn from; empty: none yet
-  std::vector<metrics::PackLoad> recent;      // of the packs that came last, oldest first
-  std::int64_t arrived_since = 0;             // the regions were drawn
-
-  friend bool operator==(const GroupWindowState&, const GroupWindowState&) = default;
+  friend bool operator==(const WaitingPack&, const WaitingPack&) = default;
 };
 
 /// All that decides what comes next, beside the options.
 struct StreamStepState {
-  std::int64_t groups = 0;  // formed so far
-  std::int64_t steps = 0;   // taken so far
+  std::int64_t groupings = 0;  // of full windows, so far
+  std::int64_t steps = 0;      // taken so far
   std::int64_t zero_weight_packs = 0;
   std::int64_t dropped_packs = 0;
   std::int64_t repeated_packs = 0;
   bool finished = false;
-  GroupWindowState with_vision, idle;
+  // In order of arrival. Packs with and without vision units have a window each and do not meet
+  // before the end: the vision towers of all ranks run in the same micro-batches.
+  std::vector<WaitingPack> with_vision, idle;
   std::vector<ArrivedPack> ready;      // groups in the order in which they run
   std::vector<ArrivedPack> last_step;  // that was taken: what tail policy `repeat` may run again
 
   friend bool operator==(const StreamStepState&, const StreamStepState&) = default;
 };
 
-class GroupWindow;
-
 class StreamSteps {
  public:
   /// `state`: of an object with the same options. Errors: check_stream_options.
   static Result<StreamSteps> create(const StepOptions& options, StreamStepState state = {});
-  StreamSteps(StreamSteps&&) noexcept;
-  StreamSteps& operator=(StreamSteps&&) noexcept;
-  ~StreamSteps();
 
-  /// Amortised O(log window). Not behind finish(). A pack becomes part of a group before
-  /// kMostStepWindows windows of packs of its kind (with vision units or without) have followed it,
-  /// unless fewer than dp have.
+  /// Amortised O(log window). Not behind finish().
   void push(const ArrivedPack& pack);
 
   /// Forms the last steps of all packs that are in no step yet, by form_steps; a stream within one
@@ -92,20 +77,16 @@ class StreamSteps {
   /// Pack ids [micro_batches, dp] of the next step, which there must be.
   std::vector<std::int64_t> take();
 
-  const std::vector<ArrivedPack>& last_step() const { return state_.last_step; }
-  std::int64_t num_steps() const { return state_.steps; }  // taken so far
-  bool finished() const { return state_.finished; }
-  /// O(held packs).
-  StreamStepState state() const;
+  const StreamStepState& state() const { return state_; }
 
  private:
   StreamSteps(const StepOptions& options, StreamStepState state);
   std::size_t packs_in_step() const;
+  void group_window(std::vector<WaitingPack>& window);
   std::vector<ArrivedPack> take_unstepped();
 
   StepOptions options_;
-  StreamStepState state_;  // but for the windows
-  std::unique_ptr<GroupWindow> with_vision_, idle_;
+  StreamStepState state_;
 };
 
 }  // namespace omnibal::steps
