@@ -134,8 +134,10 @@ class Leveller {
   double gain_of(std::size_t p, std::size_t q, const Item& a, const Item& b) const {
     const std::int64_t vision = std::int64_t{a.vision} - b.vision;
     const std::int64_t tokens = std::int64_t{a.tokens} - b.tokens;
-    if (loads_[p].vision - vision > caps_.vision_units || loads_[p].tokens - tokens > caps_.tokens ||
-        loads_[q].vision + vision > caps_.vision_units || loads_[q].tokens + tokens > caps_.tokens) {
+    if (loads_[p].vision - vision > caps_.vision_units ||
+        loads_[p].tokens - tokens > caps_.tokens ||
+        loads_[q].vision + vision > caps_.vision_units ||
+        loads_[q].tokens + tokens > caps_.tokens) {
       return 0;
     }
     const std::int64_t vision_gap = loads_[p].vision - loads_[q].vision - vision;

@@ -29,8 +29,8 @@ double waiting_share(std::span<const LoadedPack> group, const ValueOf& value_of)
 /// What the ranks of the group wait for each other, weighed as group_alike does.
 double unlikeness(std::span<const LoadedPack> group, const AlikeRule& rule) {
   double total = rule.weights.time * waiting_share(group, [&rule](const LoadedPack& pack) {
-                   return rule.forward.at({pack.load[kVisionUnits], pack.load[kTokens],
-                                           pack.load[kTokenPairs]});
+                   return rule.forward.at(
+                       {pack.load[kVisionUnits], pack.load[kTokens], pack.load[kTokenPairs]});
                  });
   for (std::size_t k = 0; k < kNumLoads; ++k) {
     total += rule.weights.load[k] * waiting_share(group, [k](const LoadedPack& pack) {

@@ -40,7 +40,8 @@ TEST(LevelPacksProperty, SamePacksInNumberNoCapPassedSpreadNeverLarger) {
     for (std::uint32_t i = 0; i < count; ++i) samples.add(rng.below(6), 1 + rng.below(2000));
     std::vector<std::uint32_t> all(count);
     std::iota(all.begin(), all.end(), 0U);
-    const PackLimits limits = PackLimits::with_paper_floors(5 + rng.below(12), 2000 + rng.below(3000));
+    const PackLimits limits =
+        PackLimits::with_paper_floors(5 + rng.below(12), 2000 + rng.below(3000));
     const Packs before = pack_isf(samples.columns(), all, limits, trial);
     Packs after = before;
     level_packs(samples.columns(), limits, 1, after);

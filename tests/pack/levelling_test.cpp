@@ -9,8 +9,8 @@
 namespace omnibal::pack {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 
 std::vector<std::int64_t> tokens_of(const Packs& packs, const TestSamples& samples) {
   std::vector<std::int64_t> tokens;

@@ -29,10 +29,10 @@ struct AutoOptions {
 };
 
 /// The candidates are ISF, best fit, and both best fit and patterns repaired
-/// (docs/methods/data.md); above 4 million samples fewer of them. Of those with no more packs than
-/// ISF (same limits and seed) and best fit: the least predicted time, where times within 1/2000 of
-/// each other count as equal and fewer packs win, since a prediction by load leaves out what every
-/// step costs. The same result for any number of threads. About 20 bytes a sample.
+/// (docs/methods/packing.md); above 4 million samples fewer of them. Of those with no more packs
+/// than ISF (same limits and seed) and best fit: the least predicted time, where times within
+/// 1/2000 of each other count as equal and fewer packs win, since a prediction by load leaves out
+/// what every step costs. The same result for any number of threads. About 20 bytes a sample.
 Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
                 const PackLimits& limits, std::uint64_t seed, const AutoOptions& options,
                 const Progress& progress = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What others do, for comparison: micro-batches of a fixed number of samples, each padded to its
-// longest, and which rank runs which. Definitions: docs/methods/data.md.
+// longest, and which rank runs which. Definitions: docs/methods/packing.md.
 //
 //   const MicroBatches random = random_micro_batches(samples, accepted, {.size = 4, .dp = 8});
 //   metrics::padded_loads(random.groups.view(), samples);

@@ -8,7 +8,7 @@
 //   metrics::packed_loads(packs.view(), samples);
 //
 // Not the best packer where tokens bind: the large samples pair up before the small ones could
-// fill the room beside them (docs/methods/data.md).
+// fill the room beside them (docs/methods/packing.md).
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //   metrics::packed_loads(packs.view(), samples);
 //
 // Not the best packer where the vision cap binds: more rounds then use up the small partners that
-// large samples need (docs/methods/data.md).
+// large samples need (docs/methods/packing.md).
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ inline constexpr std::int64_t kLargestStep = std::int64_t{1} << 24;
 Status check_step_options(const StepOptions& options);
 
 /// Groups of `dp` packs alike in vision units, tokens, attention and predicted time, dealt to the
-/// steps in random order (docs/methods/data.md). Packs of different vision units meet only in the
+/// steps in random order (docs/methods/steps.md). Packs of different vision units meet only in the
 /// groups of what the classes have beyond a multiple of dp; packs without any meet others in one
 /// group at most, and in none where zero-weight packs can take their place. `first_pack` is not
 /// moved out of an incomplete group. O(packs log packs). Beside the table 24 bytes a pack, and
