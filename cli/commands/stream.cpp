@@ -66,7 +66,8 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
 /// Takes every sample of the input; what was taken before an error is saved.
 Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Context& context) {
   const auto read = corpus::for_each_sample(
-      corpus::parse_input(flags.input), {.add_dummy = flags.dummy}, context.progress,
+      corpus::parse_input(flags.input),
+      {.add_dummy = flags.dummy, .mixture = {.seed = context.seed}}, context.progress,
       [&session](const corpus::StreamedSample& sample) { return session.take(sample); });
   if (read) {
     for (const corpus::Finding& finding : *read) {
@@ -81,7 +82,8 @@ Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Co
   if (read.error().code == ErrorCode::kWriteFailed) return read.error();
   OMNIBAL_RETURN_IF_ERROR(session.save());
   Error error = read.error();
-  if (!flags.files.state.empty() && session.planner().num_samples() > 0) {
+  const plan::StreamPlanner& planner = session.planner();
+  if (!flags.files.state.empty() && planner.num_samples() > 0 && !planner.finished()) {
     error.hint += fmt::format("{}what came before it is saved: repair it and go on with --resume",
                               error.hint.empty() ? "" : "; ");
   }

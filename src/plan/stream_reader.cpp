@@ -96,14 +96,14 @@ Status read_counters(const Json& document, const std::string& path, StreamState&
                                     {"steps", &steps.steps},
                                     {"zero_weight_packs", &steps.zero_weight_packs},
                                     {"dropped_packs", &steps.dropped_packs},
-                                    {"repeated_packs", &steps.repeated_packs},
-                                    {"first_pack", &state.first_pack}}) {
+                                    {"repeated_packs", &steps.repeated_packs}}) {
     OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMost));
   }
   OMNIBAL_ASSIGN(steps.finished, fields.boolean_or("finished", false));
   OMNIBAL_RETURN_IF_ERROR(read_fingerprint(fields, state.fingerprint));
   OMNIBAL_ASSIGN(const Json* totals, fields.object("totals"));
   OMNIBAL_ASSIGN(state.totals, read_totals(*totals, path));
+  OMNIBAL_ASSIGN(state.first_pack, fields.integer("first_pack", 0, state.totals.packs));
   return {};
 }
 
@@ -124,24 +124,25 @@ Status read_samples(const ArrayRows& rows, const pack::StreamPackOptions& option
 }
 
 Status read_packs(const ArrayRows& rows, const ArrayRows& samples, StreamState& state) {
+  state.packs.resize(static_cast<std::size_t>(state.totals.packs - state.first_pack));
   std::size_t next = 0;
+  std::int64_t least_id = state.first_pack;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int64_t id = state.first_pack + static_cast<std::int64_t>(i);
-    OMNIBAL_RETURN_IF_ERROR(rows.at(i, 0, id, std::min(id, state.totals.packs - 1)));
-    HeldPack& held = state.packs.emplace_back();
-    metrics::PackLoad& load = held.pack.load;
-    OMNIBAL_ASSIGN(load.vision_units, rows.at(i, 1, 0, kMost));
-    OMNIBAL_ASSIGN(load.tokens, rows.at(i, 2, 0, kMost));
-    OMNIBAL_ASSIGN(load.token_pairs, rows.at(i, 3, 0, kMost));
+    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, least_id, state.totals.packs - 1));
+    least_id = id + 1;
+    auto& [pack, has_run] = state.packs[static_cast<std::size_t>(id - state.first_pack)];
+    OMNIBAL_ASSIGN(pack.load.vision_units, rows.at(i, 1, 0, kMost));
+    OMNIBAL_ASSIGN(pack.load.tokens, rows.at(i, 2, 0, kMost));
+    OMNIBAL_ASSIGN(pack.load.token_pairs, rows.at(i, 3, 0, kMost));
     const auto left = static_cast<std::int64_t>(samples.size() - next);
-    OMNIBAL_ASSIGN(const std::int64_t size, rows.at(i, 4, 0, left));
-    OMNIBAL_ASSIGN(const std::int64_t has_run, rows.at(i, 5, 0, 1));
-    held.has_run = has_run == 1;
+    OMNIBAL_ASSIGN(const std::int64_t size, rows.at(i, 4, 1, left));
+    OMNIBAL_ASSIGN(const std::int64_t ran, rows.at(i, 5, 0, 1));
+    has_run = ran == 1;
     for (std::int64_t k = 0; k < size; ++k) {
       OMNIBAL_ASSIGN(const std::int64_t sample, samples.at(next++, 0, 0, kMost));
-      held.pack.samples.push_back(sample);
+      pack.samples.push_back(sample);
     }
-    state.held_packs += size > 0 ? 1 : 0;
+    ++state.held_packs;
     state.held_samples += size;
   }
   return samples.check_size(static_cast<std::int64_t>(next));

@@ -70,11 +70,13 @@ std::array<Values, kStreamArrays.size()> arrays_of(const StreamState& state) {
     arrays[kSamples].insert(arrays[kSamples].end(),
                             {sample.id, sample.vision, sample.tokens, windows});
   }
-  std::int64_t id = state.first_pack;
-  for (const auto& [pack, has_run] : state.packs) {
-    const auto samples = static_cast<std::int64_t>(pack.samples.size());
-    arrays[kPacks].insert(arrays[kPacks].end(), {id++, pack.load.vision_units, pack.load.tokens,
-                                                 pack.load.token_pairs, samples, has_run ? 1 : 0});
+  for (std::size_t i = 0; i < state.packs.size(); ++i) {
+    const auto& [pack, has_run] = state.packs[i];
+    if (pack.samples.empty()) continue;
+    arrays[kPacks].insert(
+        arrays[kPacks].end(),
+        {state.first_pack + static_cast<std::int64_t>(i), pack.load.vision_units, pack.load.tokens,
+         pack.load.token_pairs, static_cast<std::int64_t>(pack.samples.size()), has_run ? 1 : 0});
     arrays[kPackSamples].insert(arrays[kPackSamples].end(), pack.samples.begin(),
                                 pack.samples.end());
   }
