@@ -172,27 +172,14 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
 }
 
 std::vector<Flag> parallel_flags(PackFlags& flags) {
-  constexpr std::int64_t kMost = 4096;
-  return {{.name = "--cp",
-           .target = &flags.cp,
-           .help = "Context-parallel size; with --tp it sets what packs are padded to inside the "
-                   "token cap",
-           .value_name = "N",
-           .min = 1,
-           .max = kMost},
-          {.name = "--tp",
-           .target = &flags.tp,
-           .help = "Tensor-parallel size with sequence parallelism",
-           .value_name = "N",
-           .min = 1,
-           .max = kMost},
-          {.name = "--dp",
-           .target = &flags.dp,
-           .help = "Data-parallel ranks; packs are dealt into steps only if it is given",
-           .value_name = "N",
-           .min = 1,
-           .max = steps::kLargestStep},
-          micro_batches_flag(&flags.micro_batches)};
+  return joined({padding_flags(&flags.cp, &flags.tp),
+                 {{.name = "--dp",
+                   .target = &flags.dp,
+                   .help = "Data-parallel ranks; packs are dealt into steps only if it is given",
+                   .value_name = "N",
+                   .min = 1,
+                   .max = steps::kLargestStep},
+                  micro_batches_flag(&flags.micro_batches)}});
 }
 
 std::vector<Flag> pack_flags(PackFlags& flags) {

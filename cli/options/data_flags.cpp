@@ -146,6 +146,23 @@ std::vector<Flag> packing_flags(PackingFlags& flags) {
                    .max = 1 << 20}}});
 }
 
+std::vector<Flag> padding_flags(std::int64_t* cp, std::int64_t* tp) {
+  constexpr std::int64_t kMost = 4096;
+  return {{.name = "--cp",
+           .target = cp,
+           .help = "Context-parallel size; with --tp it sets what packs are padded to inside the "
+                   "token cap",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost},
+          {.name = "--tp",
+           .target = tp,
+           .help = "Tensor-parallel size with sequence parallelism",
+           .value_name = "N",
+           .min = 1,
+           .max = kMost}};
+}
+
 std::vector<Flag> step_flags(StepFlags& flags) {
   return {
       {.name = "--window",

@@ -61,6 +61,9 @@ Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps
                         const corpus::Corpus& corpus, const std::string& model, std::int64_t dp,
                         const Context& context, plan::DataPlanOptions& options);
 
+/// --cp, --tp: what packs are padded to inside the token cap.
+std::vector<Flag> padding_flags(std::int64_t* cp, std::int64_t* tp);
+
 struct StepFlags {
   std::int64_t window = 512;
   std::string tail = "zero-weight";

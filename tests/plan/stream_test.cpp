@@ -18,9 +18,8 @@ constexpr cost::LinearCost kForward{.per_vision_unit = 0.07, .per_token = 2e-4};
 
 StreamOptions small_options() {
   StreamOptions options;
-  options.packing = {.limits = pack::PackLimits::with_paper_floors(9, 4096),
-                     .window_samples = 60,
-                     .seed = 4};
+  options.packing = {
+      .limits = pack::PackLimits::with_paper_floors(9, 4096), .window_samples = 60, .seed = 4};
   options.steps = {.dp = 2, .micro_batches = 3, .window = 6, .seed = 4, .forward = kForward};
   return options;
 }
@@ -128,9 +127,9 @@ TEST(PlanStream, AStreamWithinItsWindowsIsTheDataPlanOfACorpus) {
       ASSERT_EQ(pack.samples, expected);
     }
   }
-  const codec::Json keys = to_json(data, corpus, {.limits = options.packing.limits,
-                                                  .seed = options.packing.seed,
-                                                  .steps = options.steps});
+  const codec::Json keys = to_json(
+      data, corpus,
+      {.limits = options.packing.limits, .seed = options.packing.seed, .steps = options.steps});
   for (const char* key : {"packs", "placed", "rejected", "fill", "pad_ratio", "over_cap"}) {
     EXPECT_EQ(streamed.summary[key], keys[key]) << key;
   }
