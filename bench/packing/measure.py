@@ -45,7 +45,7 @@ class Corpus:
     def __init__(self, name, folder, inputs):
         self.name, self.folder, self.inputs = name, folder, inputs
         omnibal("pack", *inputs, "--vision-cap", 1 << 20, "--token-cap", 1 << 20, "--rounds", 1,
-                "--out", folder / "columns")
+                "--method", "isf", "--out", folder / "columns")
         vision = np.load(folder / "columns" / "sample_vision.npy")
         order = np.random.default_rng(0).permutation(len(vision))
         self.vision = vision[order].astype(np.uint32)
@@ -63,7 +63,7 @@ def bound(corpus, count, caps):
     """Of the packs that `count` samples need; the same for every packer."""
     rows = "\n".join(f'{{"vit_num":{v},"token_num":{t},"image_flags":{v}}}' for v, t in
                      zip(corpus.vision[:count].tolist(), corpus.tokens[:count].tolist(), strict=True))
-    return omnibal("pack", "-", *cap_flags(caps), "--rounds", 1, stdin=rows)[0]["lower_bound"]
+    return omnibal("pack", "-", *cap_flags(caps), "--method", "isf", "--rounds", 1, stdin=rows)[0]["lower_bound"]
 
 
 def cap_flags(caps):

@@ -12,6 +12,8 @@ namespace {
 /// Each round halves what a pair differs by, roughly; packs of samples that fit nowhere else stay.
 constexpr int kRounds = 12;
 constexpr std::int64_t kPairsPerChunk = 2048;
+/// Samples of a pack that a round looks at: packs of many would take the square of that many.
+constexpr std::size_t kMostLookedAt = 32;
 
 /// A sample with its lengths beside it: packs are visited in any order.
 struct Item {
@@ -55,6 +57,7 @@ class Leveller {
     std::vector<std::uint32_t> order = packs_of_several();
     for (int round = 0; round < kRounds && order.size() > 1; ++round) {
       sort_by_load(round % 4 < 2 ? &Load::tokens : &Load::vision, order);
+      round_ = static_cast<std::size_t>(round);
       exchange_in_pairs(order, round % 2 == 0);
     }
   }
@@ -119,10 +122,17 @@ class Leveller {
     std::swap(a, b);
   }
 
+  /// Of a large pack every k-th sample, others in the next round.
+  std::size_t stride(std::size_t pack) const {
+    return (begin(pack + 1) - begin(pack) + kMostLookedAt - 1) / kMostLookedAt;
+  }
+
   Exchange best_exchange(std::size_t p, std::size_t q) const {
     Exchange best;
-    for (std::size_t i = begin(p); i < begin(p + 1); ++i) {
-      for (std::size_t j = begin(q); j < begin(q + 1); ++j) {
+    const std::size_t every = stride(p);
+    const std::size_t every_other = stride(q);
+    for (std::size_t i = begin(p) + round_ % every; i < begin(p + 1); i += every) {
+      for (std::size_t j = begin(q) + round_ % every_other; j < begin(q + 1); j += every_other) {
         const double gain = gain_of(p, q, items_[i], items_[j]);
         if (gain > best.gain) best = {gain, i, j};
       }
@@ -152,6 +162,7 @@ class Leveller {
   std::vector<Item> items_;
   std::vector<Load> loads_;
   double vision_weight_ = 0, token_weight_ = 0;
+  std::size_t round_ = 0;
 };
 
 }  // namespace
