@@ -82,7 +82,8 @@ Status run(char** arguments) {
   OMNIBAL_ASSIGN(const plan::TrainingTarget target, target_of(arguments));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded,
                  corpus::read_corpus({corpus::parse_input(arguments[1])}, {}, {}));
-  const plan::LimitTask task{.samples = plan::columns(loaded.corpus), .target = target};
+  const plan::LimitTask task{
+      .samples = plan::columns(loaded.corpus), .target = target, .method = pack::Method::kAuto};
   using Clock = std::chrono::steady_clock;
   const auto seconds_since = [](Clock::time_point began) {
     return std::chrono::duration<double>(Clock::now() - began).count();

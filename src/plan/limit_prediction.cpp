@@ -8,6 +8,7 @@
 
 #include "omnibal/base/philox.h"
 #include "omnibal/cost/launch_overhead.h"
+#include "omnibal/metrics/occupancy.h"
 #include "omnibal/plan/epoch.h"
 #include "omnibal/steps/step_table.h"
 
@@ -69,12 +70,28 @@ cost::Load mean_of(const Samples& samples) {
   return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
 }
 
-/// The packer that stands for `method` where hundreds of pairs are packed: auto and patterns make
-/// about as many packs as best fit does, in many times its time. Padded methods know no caps.
-pack::Method quick_packer(pack::Method method) {
-  if (!pack::respects_caps(method)) return pack::Method::kIsf;
-  const bool slow = method == pack::Method::kAuto || method == pack::Method::kPatterns;
-  return slow ? pack::Method::kBestFit : method;
+/// What packs leave of the scarcer of both caps.
+double room_left(const std::vector<metrics::PackLoad>& loads, const pack::PackLimits& limits) {
+  const metrics::Fill fill = metrics::fill(loads, limits.caps());
+  return 1 - std::max(fill.vision, fill.tokens);
+}
+
+/// Packs of a method, quickly, since hundreds of pairs are packed. ISF stands for auto and
+/// patterns, which make a few fewer packs in many times its time, but where it leaves much room:
+/// there best fit does better, or neither can. Padded methods know no caps: ISF too.
+pack::Grouping pack_quickly(const LimitTask& task, const metrics::SampleColumns& samples,
+                            std::span<const std::uint32_t> accepted,
+                            const pack::PackLimits& limits) {
+  constexpr double kMuchRoom = 0.08;
+  const auto pack_by = [&](pack::Method method) {
+    return pack::group_samples(method, samples, accepted, {.limits = limits, .seed = task.seed});
+  };
+  const bool slow = task.method == pack::Method::kAuto || task.method == pack::Method::kPatterns;
+  if (!slow && pack::respects_caps(task.method)) return pack_by(task.method);
+  pack::Grouping isf = pack_by(pack::Method::kIsf);
+  if (!slow || room_left(isf.loads(samples), limits) <= kMuchRoom) return isf;
+  pack::Grouping best_fit = pack_by(pack::Method::kBestFit);
+  return best_fit.packs.size() < isf.packs.size() ? best_fit : isf;
 }
 
 /// Packs of drawn samples, in steps as a plan forms them.
@@ -162,9 +179,7 @@ Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPredic
   const metrics::SampleColumns samples = drawn.columns();
   OMNIBAL_ASSIGN(const pack::Admission admission,
                  pack::admit(samples, limits, {.allow_empty = task.asked.rules.allow_empty}));
-  const pack::Grouping grouping =
-      pack::group_samples(quick_packer(task.method), samples, admission.accepted,
-                          {.limits = limits, .seed = task.seed});
+  const pack::Grouping grouping = pack_quickly(task, samples, admission.accepted, limits);
   const auto in_pack =
       static_cast<double>(admission.accepted.size()) / static_cast<double>(grouping.packs.size());
   OMNIBAL_ASSIGN(const FittedPipeline fitted, fit_pipeline(problem, limits, in_pack));
