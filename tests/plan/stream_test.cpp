@@ -35,7 +35,7 @@ std::vector<pack::StreamSample> random_samples(std::int64_t count, std::uint64_t
   return samples;
 }
 
-struct Run {
+struct StreamRun {
   std::vector<StreamStep> steps;
   std::int64_t rejected = 0;
   codec::Json summary;
@@ -48,9 +48,9 @@ bool same(const std::vector<StreamStep>& a, const std::vector<StreamStep>& b) {
                     });
 }
 
-Run run(const std::vector<pack::StreamSample>& samples, const StreamOptions& options) {
+StreamRun run(const std::vector<pack::StreamSample>& samples, const StreamOptions& options) {
   StreamPlanner planner = *StreamPlanner::create(options);
-  Run result;
+  StreamRun result;
   for (const pack::StreamSample& sample : samples) {
     result.rejected += planner.push(sample)->has_value() ? 1 : 0;
     while (planner.has_step()) result.steps.push_back(planner.take());
@@ -68,7 +68,7 @@ TEST(PlanStream, EverySampleRunsOnceWithinTheCapsWhateverTheWindows) {
       StreamOptions options = small_options();
       options.packing.window_samples = window;
       options.steps.window = groups;
-      const Run result = run(samples, options);
+      const StreamRun result = run(samples, options);
       std::map<std::int64_t, int> times;
       std::int64_t packs = 0;
       for (const StreamStep& step : result.steps) {
@@ -106,10 +106,12 @@ TEST(PlanStream, AStreamWithinItsWindowsIsTheDataPlanOfACorpus) {
   }
   corpus.dummy_vision.resize(samples.size());
   corpus.supervised.resize(samples.size());
+  corpus.source.resize(samples.size());
+  corpus.sources.push_back({.name = "s", .path = "s", .hash = ""});
   StreamOptions options = small_options();
   options.packing.window_samples = 400;
   options.steps.window = 200;
-  const Run streamed = run(samples, options);
+  const StreamRun streamed = run(samples, options);
   const DataPlan data = *make_data_plan(
       corpus,
       {.limits = options.packing.limits, .seed = options.packing.seed, .steps = options.steps},
@@ -146,7 +148,7 @@ TEST(PlanStream, AStreamWithinItsWindowsIsTheDataPlanOfACorpus) {
 TEST(PlanStream, RepeatedPacksAreCountedAsDuplicated) {
   StreamOptions options = small_options();
   options.steps.tail = steps::Tail::kRepeat;
-  const Run result = run(random_samples(613), options);
+  const StreamRun result = run(random_samples(613), options);
   std::map<std::int64_t, std::int64_t> times;
   for (const StreamStep& step : result.steps) {
     for (const pack::StreamedPack& pack : step.packs) {
@@ -161,9 +163,9 @@ TEST(PlanStream, RepeatedPacksAreCountedAsDuplicated) {
 }
 
 /// Kills the stream after `samples` and `taken` of the steps there are then, and resumes it.
-Run interrupted(const std::vector<pack::StreamSample>& samples, const StreamOptions& options,
-                std::size_t given, std::int64_t taken, const std::string& directory) {
-  Run result;
+StreamRun interrupted(const std::vector<pack::StreamSample>& samples, const StreamOptions& options,
+                      std::size_t given, std::int64_t taken, const std::string& directory) {
+  StreamRun result;
   {
     StreamPlanner planner = *StreamPlanner::create(options);
     for (std::size_t i = 0; i < given; ++i) {
@@ -200,10 +202,10 @@ TEST(PlanStream, ResumedAnywhereItGoesOnBitForBit) {
     StreamOptions options = small_options();
     options.steps.tail = tail;
     options.steps.window = 3;
-    const Run expected = run(samples, options);
+    const StreamRun expected = run(samples, options);
     for (std::size_t given = 0; given <= samples.size(); given += 13) {
       for (const std::int64_t taken : {0, 1, 100}) {
-        const Run resumed = interrupted(samples, options, given, taken, scratch / "state");
+        const StreamRun resumed = interrupted(samples, options, given, taken, scratch / "state");
         ASSERT_TRUE(same(resumed.steps, expected.steps)) << given << " " << taken;
         // How many were held at once depends on when steps are taken; nothing else does.
         codec::Json summary = resumed.summary;

@@ -32,15 +32,15 @@ enum class CapSource { kGiven, kPaper, kAuto };
 
 struct DataPlanOptions {
   pack::Method method = pack::Method::kIsf;
-  pack::PackLimits limits;
+  pack::PackLimits limits = {};
   CapSource caps_by = CapSource::kGiven;
-  std::optional<LimitChoice> choice;  // why these caps; CapSource::kAuto alone has it
-  pack::AdmissionOptions admission;
+  std::optional<LimitChoice> choice = std::nullopt;  // why these caps; only of CapSource::kAuto
+  pack::AdmissionOptions admission = {};
   std::int64_t micro_batch = 4;  // samples, of the baselines that pad
   std::uint64_t seed = 0;
   std::optional<steps::StepOptions> steps;  // absent: packs alone
   int threads = 0;                          // 0: all; the plan is the same
-  cost::LinearCost activation_bytes;        // of a micro-batch: what makes a pack the worst
+  cost::LinearCost activation_bytes = {};   // of a micro-batch: what makes a pack the worst
   bool worst_first = false;                 // its group is the first micro-batch of epoch 0
 };
 
