@@ -127,7 +127,7 @@ Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Co
   auto admission =
       pack::admit(task.samples, options.limits, options.admission, plan::cut_columns(corpus));
   if (!admission) return at_its_source(std::move(admission).error(), corpus);
-  task.cut_tokens = plan::cut_tokens(corpus, *admission);
+  task.cut_tokens = pack::cut_column(corpus.tokens, admission->truncated, &pack::Truncation::to);
   if (!task.cut_tokens.empty()) task.samples.tokens = task.cut_tokens;
   task.accepted = std::move(admission->accepted);
   task.request = {.limits = options.limits,

@@ -94,10 +94,10 @@ std::vector<metrics::PackLoad> Grouping::loads(const metrics::SampleColumns& sam
 }
 
 double Grouping::pad_ratio(const metrics::SampleColumns& samples,
+                           std::span<const metrics::PackLoad> loads,
                            std::int64_t token_multiple) const {
   return padded ? metrics::padded_pad_ratio(packs.view(), samples.tokens)
-                : metrics::packed_pad_ratio(metrics::packed_loads(packs.view(), samples),
-                                            token_multiple);
+                : metrics::packed_pad_ratio(loads, token_multiple);
 }
 
 Grouping group_samples(Method method, const metrics::SampleColumns& samples,

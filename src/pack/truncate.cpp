@@ -21,4 +21,13 @@ std::variant<Truncation, Rejection> cut_to_fit(std::uint32_t sample,
                     static_cast<std::uint32_t>(supervised - cut_off)};
 }
 
+std::vector<std::uint32_t> cut_column(std::span<const std::uint32_t> column,
+                                      std::span<const Truncation> truncated,
+                                      std::uint32_t Truncation::*after) {
+  if (truncated.empty()) return {};
+  std::vector<std::uint32_t> values(column.begin(), column.end());
+  for (const Truncation& cut : truncated) values[cut.sample] = cut.*after;
+  return values;
+}
+
 }  // namespace omnibal::pack

@@ -14,15 +14,27 @@ namespace {
 
 Result<steps::StepTable> deal(const std::string& name, const pack::Grouping& grouping,
                               const std::vector<metrics::PackLoad>& loads,
-                              const ComparisonTask& task) {
-  steps::StepOptions options = task.steps;
-  options.forward = task.forward;
+                              const steps::StepOptions& options) {
   if (name == kOurMethod) return steps::form_steps(loads, options);
   if (!grouping.padded) return steps::deal_randomly(grouping.packs.size(), options);
   steps::StepTable table;
   table.dp = options.dp;
   table.pack_ids = grouping.grid;
   return table;
+}
+
+steps::StepOptions step_options(const ComparisonTask& task, std::int64_t dp) {
+  steps::StepOptions options = task.steps;
+  options.dp = dp;
+  options.forward = task.forward;
+  return options;
+}
+
+/// Of the samples as they are, padding left out.
+metrics::Fill fill_of(const DealtGrouping& dealt, const ComparisonTask& task) {
+  const metrics::PackCaps caps = task.request.limits.caps();
+  if (!dealt.grouping.padded) return metrics::fill(dealt.loads, caps);
+  return metrics::fill(metrics::packed_loads(dealt.grouping.packs.view(), task.samples), caps);
 }
 
 Result<cost::Profile> profile_of(const std::string& model) {
@@ -52,33 +64,34 @@ Result<DealtGrouping> deal_by_method(const std::string& name, const ComparisonTa
   DealtGrouping dealt;
   dealt.grouping = pack::group_samples(method, task.samples, task.accepted, request, progress);
   dealt.loads = dealt.grouping.loads(task.samples);
-  OMNIBAL_ASSIGN(dealt.table, deal(name, dealt.grouping, dealt.loads, task));
+  OMNIBAL_ASSIGN(dealt.table,
+                 deal(name, dealt.grouping, dealt.loads, step_options(task, task.steps.dp)));
   return dealt;
 }
 
 Result<std::optional<metrics::DistRatios>> imbalance_on(std::int64_t dp, const std::string& name,
                                                         const DealtGrouping& dealt,
                                                         const ComparisonTask& task) {
-  ComparisonTask on_dp = task;
-  on_dp.request.micro_batches.dp = dp;
-  on_dp.steps.dp = dp;
   if (dealt.grouping.padded) {
+    ComparisonTask on_dp = task;
+    on_dp.request.micro_batches.dp = dp;
+    on_dp.steps.dp = dp;
     OMNIBAL_ASSIGN(const DealtGrouping again, deal_by_method(name, on_dp, {}));
     if (again.table.pack_ids.empty()) return std::optional<metrics::DistRatios>();
     return std::optional(metrics::dist_ratios(again.table.grid(), again.loads, task.forward));
   }
   if (dealt.grouping.packs.size() < dp) return std::optional<metrics::DistRatios>();
-  OMNIBAL_ASSIGN(const steps::StepTable table, deal(name, dealt.grouping, dealt.loads, on_dp));
+  OMNIBAL_ASSIGN(const steps::StepTable table,
+                 deal(name, dealt.grouping, dealt.loads, step_options(task, dp)));
   return std::optional(metrics::dist_ratios(table.grid(), dealt.loads, task.forward));
 }
 
 MethodFigures judge(const DealtGrouping& dealt, const ComparisonTask& task) {
   const pack::Grouping& grouping = dealt.grouping;
   return {.packs = grouping.packs.size(),
-          .pad_ratio = grouping.pad_ratio(task.samples, 1),
+          .pad_ratio = grouping.pad_ratio(task.samples, dealt.loads, 1),
           .dist = metrics::dist_ratios(dealt.table.grid(), dealt.loads, task.forward),
-          .fill = metrics::fill(metrics::packed_loads(grouping.packs.view(), task.samples),
-                                task.request.limits.caps())};
+          .fill = fill_of(dealt, task)};
 }
 
 Result<cost::LinearCost> forward_of(const std::string& model) {

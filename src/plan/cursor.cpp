@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "omnibal/codec/hash.h"
+#include "omnibal/cost/linear_cost_json.h"
 
 namespace omnibal::plan {
 namespace {
@@ -73,12 +74,7 @@ Result<cost::LinearCost> read_forward(const JsonFields& steps) {
   OMNIBAL_ASSIGN(const Json* json, steps.object("forward_s"));
   const JsonFields fields(*json, document_name(), "steps.forward_s");
   constexpr double kLargest = 1e9;
-  cost::LinearCost forward;
-  OMNIBAL_ASSIGN(forward.constant, fields.number("constant", 0, kLargest));
-  OMNIBAL_ASSIGN(forward.per_vision_unit, fields.number("per_vision_unit", 0, kLargest));
-  OMNIBAL_ASSIGN(forward.per_token, fields.number("per_token", 0, kLargest));
-  OMNIBAL_ASSIGN(forward.per_token_pair, fields.number("per_token_pair", 0, kLargest));
-  return forward;
+  return cost::read_linear_cost(fields, kLargest);
 }
 
 /// The seed as it was written: any 64 bits.

@@ -14,14 +14,6 @@ metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& dat
   return {corpus.vision, data.cut_tokens};
 }
 
-std::vector<std::uint32_t> cut_tokens(const corpus::Corpus& corpus,
-                                      const pack::Admission& admission) {
-  if (admission.truncated.empty()) return {};
-  std::vector<std::uint32_t> tokens = corpus.tokens;
-  for (const pack::Truncation& cut : admission.truncated) tokens[cut.sample] = cut.to;
-  return tokens;
-}
-
 pack::CutColumns cut_columns(const corpus::Corpus& corpus) {
   return {corpus.dummy_vision, corpus.supervised, corpus.unit.llm_tokens};
 }
@@ -31,7 +23,8 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
   DataPlan data;
   OMNIBAL_ASSIGN(data.admission, pack::admit(columns(corpus), options.limits, options.admission,
                                              cut_columns(corpus)));
-  data.cut_tokens = cut_tokens(corpus, data.admission);
+  data.cut_tokens =
+      pack::cut_column(corpus.tokens, data.admission.truncated, &pack::Truncation::to);
   const metrics::SampleColumns samples = columns(corpus, data);
   const std::int64_t dp = options.steps ? options.steps->dp : 1;
   data.grouping = pack::group_samples(

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "omnibal/base/name_table.h"
+#include "omnibal/cost/linear_cost_json.h"
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/metrics/pack_bound.h"
 #include "omnibal/plan/data_plan.h"
@@ -16,13 +17,6 @@ constexpr std::array kCapSources = {Named{CapSource::kGiven, "given"},
                                     Named{CapSource::kPaper, "paper"},
                                     Named{CapSource::kAuto, "auto"}};
 
-Json cost_json(const cost::LinearCost& cost) {
-  return {{"constant", cost.constant},
-          {"per_vision_unit", cost.per_vision_unit},
-          {"per_token", cost.per_token},
-          {"per_token_pair", cost.per_token_pair}};
-}
-
 Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
   const steps::StepTable& table = *data.steps;
   Json json = steps::to_json(*data.step_summary);
@@ -34,7 +28,7 @@ Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
   json["dropped_pack_ids"] = table.dropped;
   json["repeated_pack_ids"] = table.repeated;
   json["incomplete_pack_ids"] = table.incomplete;
-  json["forward_s"] = cost_json(data.forward);
+  json["forward_s"] = cost::to_json(data.forward);
   return json;
 }
 
@@ -79,10 +73,10 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
        data.steps ? metrics::count_repeated_samples(data.steps->pack_ids, packs.view()) : 0},
       {"over_cap", metrics::count_over_cap(data.loads, caps)},
       {"fill", {{"vision", fill.vision}, {"tokens", fill.tokens}}},
-      {"pad_ratio", data.grouping.pad_ratio(samples, options.limits.token_multiple)}};
+      {"pad_ratio", data.grouping.pad_ratio(samples, data.loads, options.limits.token_multiple)}};
   const metrics::SourcedSamples sourced{samples, corpus.source,
                                         static_cast<std::int64_t>(corpus.sources.size())};
-  json["mix"] = mix_json(corpus.sources, sourced, packs.samples);
+  json["mix"] = mix_json(corpus.sources, sourced, data.admission.rejected);
   if (!data.steps) return json;
   json["steps"] = steps_json(data, *options.steps);
   const metrics::StepEntries entries = mix_entries(*data.steps, options.steps->window);

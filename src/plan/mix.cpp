@@ -22,6 +22,22 @@ metrics::SourceTotals sum_of(const std::vector<metrics::SourceTotals>& totals) {
   return sum;
 }
 
+std::vector<std::uint32_t> samples_of(std::span<const pack::Rejection> rejected) {
+  std::vector<std::uint32_t> samples;
+  for (const pack::Rejection& rejection : rejected) samples.push_back(rejection.sample);
+  return samples;
+}
+
+std::vector<metrics::SourceTotals> without(std::vector<metrics::SourceTotals> totals,
+                                           const std::vector<metrics::SourceTotals>& less) {
+  for (std::size_t s = 0; s < totals.size(); ++s) {
+    totals[s].samples -= less[s].samples;
+    totals[s].vision_units -= less[s].vision_units;
+    totals[s].tokens -= less[s].tokens;
+  }
+  return totals;
+}
+
 Json totals_json(const metrics::SourceTotals& totals, const metrics::SourceTotals& all) {
   return {{"samples", totals.samples},
           {"vision_units", totals.vision_units},
@@ -58,9 +74,10 @@ Json shares_json(const metrics::MixLevel& level, std::size_t source) {
 }  // namespace
 
 Json mix_json(const std::vector<corpus::Source>& sources, const metrics::SourcedSamples& samples,
-              std::span<const std::uint32_t> placed) {
+              std::span<const pack::Rejection> rejected) {
   const std::vector<metrics::SourceTotals> of_all = metrics::source_totals(samples);
-  const std::vector<metrics::SourceTotals> of_placed = metrics::source_totals(samples, placed);
+  const std::vector<metrics::SourceTotals> of_placed =
+      without(of_all, metrics::source_totals(samples, samples_of(rejected)));
   const metrics::SourceTotals all = sum_of(of_all);
   const metrics::SourceTotals all_placed = sum_of(of_placed);
   Json rows = Json::array();

@@ -9,6 +9,7 @@
 #include "omnibal/codec/hash.h"
 #include "omnibal/metrics/source_mix.h"
 #include "omnibal/plan/plan_directory.h"
+#include "sample_line.h"
 
 namespace omnibal::plan {
 namespace {
@@ -33,31 +34,20 @@ Json whole_document(const PlanFiles& files) {
   return document;
 }
 
-/// `column` of the corpus with what truncation changed in it: a copy only where something is cut.
-class CutColumn {
- public:
-  CutColumn(const PlanFiles& files, const std::vector<std::uint32_t>& column,
-            std::uint32_t pack::Truncation::*after)
-      : own_(column) {
-    if (files.truncated.empty()) return;
-    cut_ = column;
-    for (const pack::Truncation& cut : files.truncated) cut_[cut.sample] = cut.*after;
-  }
-  const std::vector<std::uint32_t>& values() const { return cut_.empty() ? own_ : cut_; }
-
- private:
-  const std::vector<std::uint32_t>& own_;
-  std::vector<std::uint32_t> cut_;
-};
+const std::string& source_name(const corpus::Corpus& corpus, std::uint32_t sample) {
+  return corpus.sources[corpus.source[sample]].name;
+}
 
 std::vector<std::int64_t> supervised_per_pack(const PlanFiles& files) {
-  const CutColumn supervised(files, files.corpus.supervised, &pack::Truncation::supervised);
+  const std::vector<std::uint32_t> cut =
+      pack::cut_column(files.corpus.supervised, files.truncated, &pack::Truncation::supervised);
+  const std::vector<std::uint32_t>& supervised = cut.empty() ? files.corpus.supervised : cut;
   std::vector<std::int64_t> sums;
   sums.reserve(static_cast<std::size_t>(files.packs.size()));
   for (std::int64_t p = 0; p < files.packs.size(); ++p) {
     std::int64_t sum = 0;
     for (const std::uint32_t sample : files.packs.view()[p]) {
-      sum += supervised.values()[sample];
+      sum += supervised[sample];
     }
     sums.push_back(sum);
   }
@@ -98,33 +88,25 @@ Status write_arrays(const PlanFiles& files, const std::string& directory) {
       std::as_bytes(std::span(files.loads))));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("supervised.npy"), supervised_per_pack(files)));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_vision.npy"), files.corpus.vision));
-  const CutColumn tokens(files, files.corpus.tokens, &pack::Truncation::to);
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), tokens.values()));
+  const std::vector<std::uint32_t> cut =
+      pack::cut_column(files.corpus.tokens, files.truncated, &pack::Truncation::to);
+  const std::vector<std::uint32_t>& tokens = cut.empty() ? files.corpus.tokens : cut;
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), tokens));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_source.npy"), files.corpus.source));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_row.npy"), files.corpus.row));
   if (files.steps == nullptr) return {};
-  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, tokens.values(), in("step_mix.npy")));
+  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, tokens, in("step_mix.npy")));
   return codec::write_npy<std::int64_t>(
       in("steps.npy"),
       std::array{files.steps->num_steps, files.steps->micro_batches, files.steps->dp},
       files.steps->pack_ids);
 }
 
-/// A line about a sample, which its source and row name.
-std::string line_of(const PlanFiles& files, std::uint32_t sample, const Json& more) {
-  Json line = {{"source", files.corpus.sources[files.corpus.source[sample]].name},
-               {"row", files.corpus.row[sample]}};
-  line.update(more);
-  // A name that is no UTF-8 is written as plan.json writes it: with replacement characters.
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 Status write_rejected(const PlanFiles& files, const std::string& directory) {
   std::string lines;
   for (const pack::Rejection& rejection : files.rejected) {
-    lines += line_of(
-        files, rejection.sample,
-        {{"reason", rejection.reason}, {"value", rejection.value}, {"limit", rejection.limit}});
+    lines += rejection_line(source_name(files.corpus, rejection.sample),
+                            files.corpus.row[rejection.sample], rejection);
   }
   return codec::write_file_atomically(directory + "/rejected.jsonl", lines);
 }
@@ -133,7 +115,8 @@ Status write_truncated(const PlanFiles& files, const std::string& directory) {
   if (files.truncated.empty()) return {};
   std::string lines;
   for (const pack::Truncation& cut : files.truncated) {
-    lines += line_of(files, cut.sample, {{"from", cut.from}, {"to", cut.to}});
+    lines += sample_line(source_name(files.corpus, cut.sample), files.corpus.row[cut.sample],
+                         {{"from", cut.from}, {"to", cut.to}});
   }
   return codec::write_file_atomically(directory + "/truncated.jsonl", lines);
 }

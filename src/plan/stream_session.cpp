@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "omnibal/plan/stream_state.h"
+#include "sample_line.h"
 
 namespace omnibal::plan {
 namespace {
@@ -141,12 +142,7 @@ Status StreamSession::write_rejection(const pack::StreamRejection& rejection,
   }
   ++known->count;
   if (!rejections_) return {};
-  const Json line = {{"source", sample.source},
-                     {"row", sample.row},
-                     {"reason", rejection.reason},
-                     {"value", rejection.value},
-                     {"limit", rejection.limit}};
-  return rejections_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return rejections_->append(rejection_line(sample.source, sample.row, rejection));
 }
 
 Status StreamSession::write_steps() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "omnibal/cost/linear_cost_json.h"
 #include "omnibal/plan/data_plan.h"
 #include "omnibal/plan/stream.h"
 
@@ -42,7 +43,6 @@ Json steps_json(const StreamTotals& totals, const steps::StreamStepState& state,
 }  // namespace
 
 Json to_json(const StreamOptions& options) {
-  const cost::LinearCost& forward = options.steps.forward;
   return {{"method", pack::to_string(options.packing.method)},
           {"limits", limits_json(options.packing.limits)},
           {"over_long", pack::to_string(options.packing.admission.over_long)},
@@ -54,11 +54,7 @@ Json to_json(const StreamOptions& options) {
           {"tail", steps::to_string(options.steps.tail)},
           {"seed", options.packing.seed},
           {"step_seed", options.steps.seed},
-          {"forward",
-           {{"constant", forward.constant},
-            {"per_vision_unit", forward.per_vision_unit},
-            {"per_token", forward.per_token},
-            {"per_token_pair", forward.per_token_pair}}}};
+          {"forward", cost::to_json(options.steps.forward)}};
 }
 
 Json StreamPlanner::summary() const {

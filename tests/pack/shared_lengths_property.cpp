@@ -3,25 +3,21 @@
 // auto on the two real length files: as few packs as provably needed where the vision cap binds.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <numeric>
 #include <tuple>
 
-#include "omnibal/corpus/corpus.h"
 #include "omnibal/metrics/pack_bound.h"
 #include "omnibal/pack/auto.h"
 #include "pack/placement.h"
+#include "pack/shared_lengths.h"
 
 namespace omnibal::pack {
 namespace {
 
 TEST(SharedLengths, AutoReachesTheBoundOrComesWithinHalfAPercent) {
-  const std::string directory = std::string(OMNIBAL_SHARED_DATA) + "/lengths/";
-  if (!std::filesystem::is_directory(directory)) GTEST_SKIP() << directory << " is not there";
-  const auto loaded =
-      corpus::read_corpus({{directory + "ai2d_train_12k_wh_token_lengths.json", ""},
-                           {directory + "chartqa_train_18k_wh_token_lengths.json", ""}},
-                          {}, {});
+  const auto found = shared_lengths();
+  if (!found) GTEST_SKIP() << kSharedLengths << " is not there";
+  const Result<corpus::LoadedCorpus>& loaded = *found;
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   const metrics::SampleColumns samples{loaded->corpus.vision, loaded->corpus.tokens};
   std::vector<std::uint32_t> accepted(samples.tokens.size());

@@ -3,24 +3,20 @@
 // ISF on the two real length files, against what the paper's released code makes of them.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <numeric>
 
-#include "omnibal/corpus/corpus.h"
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/pack/isf.h"
 #include "pack/placement.h"
+#include "pack/shared_lengths.h"
 
 namespace omnibal::pack {
 namespace {
 
 TEST(SharedLengths, IsfMakesAsManyPacksAsTheReleasedCode) {
-  const std::string directory = std::string(OMNIBAL_SHARED_DATA) + "/lengths/";
-  if (!std::filesystem::is_directory(directory)) GTEST_SKIP() << directory << " is not there";
-  const auto loaded =
-      corpus::read_corpus({{directory + "ai2d_train_12k_wh_token_lengths.json", ""},
-                           {directory + "chartqa_train_18k_wh_token_lengths.json", ""}},
-                          {}, {});
+  const auto found = shared_lengths();
+  if (!found) GTEST_SKIP() << kSharedLengths << " is not there";
+  const Result<corpus::LoadedCorpus>& loaded = *found;
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   const metrics::SampleColumns samples{loaded->corpus.vision, loaded->corpus.tokens};
   ASSERT_EQ(samples.tokens.size(), 30730U);

@@ -61,7 +61,9 @@ struct Grouping {
   std::vector<std::int64_t> grid;  // [rows, dp] where the method itself deals to ranks, else empty
 
   std::vector<metrics::PackLoad> loads(const metrics::SampleColumns& samples) const;
-  double pad_ratio(const metrics::SampleColumns& samples, std::int64_t token_multiple) const;
+  /// `loads` as loads() gives them.
+  double pad_ratio(const metrics::SampleColumns& samples, std::span<const metrics::PackLoad> loads,
+                   std::int64_t token_multiple) const;
 };
 
 Grouping group_samples(Method method, const metrics::SampleColumns& samples,

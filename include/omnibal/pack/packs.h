@@ -101,6 +101,12 @@ struct Truncation {
   friend bool operator==(const Truncation&, const Truncation&) = default;
 };
 
+/// `column` of all samples with `after` of every cut in it; empty where nothing is cut, so that the
+/// column itself serves. O(samples).
+std::vector<std::uint32_t> cut_column(std::span<const std::uint32_t> column,
+                                      std::span<const Truncation> truncated,
+                                      std::uint32_t Truncation::*after);
+
 /// Which samples can be packed at all, in corpus order.
 struct Admission {
   std::vector<std::uint32_t> accepted;

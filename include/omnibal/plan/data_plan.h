@@ -84,8 +84,5 @@ metrics::SampleColumns columns(const corpus::Corpus& corpus);
 metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data);
 /// What truncation must know of a corpus.
 pack::CutColumns cut_columns(const corpus::Corpus& corpus);
-/// Tokens of all samples after truncation; empty if none was cut.
-std::vector<std::uint32_t> cut_tokens(const corpus::Corpus& corpus,
-                                      const pack::Admission& admission);
 
 }  // namespace omnibal::plan
