@@ -12,6 +12,7 @@
 #include <map>
 
 #include "codec/scratch_directory.h"
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/corpus/corpus.h"
 #include "omnibal/corpus/stats.h"
@@ -22,7 +23,7 @@ namespace {
 using codec::Json;
 
 std::vector<Json> load_cases() {
-  const Result<Json> cases = codec::read_json(OMNIBAL_TEST_CASES "/lengths.json");
+  const Result<Json> cases = codec::read_json(case_file("lengths.json"));
   if (!cases.ok()) return {};
   return {cases->begin(), cases->end()};
 }

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "data_paths.h"
+
 namespace omnibal::cost {
 namespace {
 
@@ -170,7 +172,7 @@ TEST(AnalyticShapes, GroupedKeysAreNeverLessThanOneHead) {
 }
 
 TEST(AnalyticShapes, WindowsAttendLess) {
-  const auto model = model_of(OMNIBAL_TEST_DATA "/qwen2_5_vl_3b.json");
+  const auto model = model_of(test_data("qwen2_5_vl_3b.json"));
   const Profile profile = profile_of(model, {.tp = 1, .dp = 1});
   const double windowed = profile.layers[6].forward_s.per_vision_unit * kRate;
   const double full = profile.layers[7].forward_s.per_vision_unit * kRate;

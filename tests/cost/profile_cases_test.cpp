@@ -3,6 +3,7 @@
 // tests/cases/profiles.json: profile files, good and bad, and what reading them must say.
 #include <gmock/gmock.h>
 
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/cost/profile.h"
 
@@ -23,7 +24,7 @@ void expect_error(const Result<Profile>& profile, const Json& expect) {
 }
 
 TEST(ProfileCases, ReadAsExpected) {
-  const Result<Json> cases = codec::read_json(OMNIBAL_TEST_CASES "/profiles.json");
+  const Result<Json> cases = codec::read_json(case_file("profiles.json"));
   ASSERT_TRUE(cases.ok());
   ASSERT_GT(cases->size(), 30u);
   for (const Json& one : *cases) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "data_paths.h"
 #include "omnibal/codec/files.h"
 
 namespace omnibal::cost {
@@ -119,7 +120,7 @@ TEST(LayerTimesTest, AgreeWithEvaluateAtEveryLoad) {
 }
 
 TEST(ReadProfile, WorkloadW) {
-  const Result<Profile> w = read_profile(OMNIBAL_TEST_DATA "/w.json");
+  const Result<Profile> w = read_profile(test_data("w.json"));
   ASSERT_TRUE(w.ok()) << to_text(w.error());
   ASSERT_EQ(w->layers.size(), 96u);
   const auto costs = evaluate(*w, w->load);
@@ -200,7 +201,7 @@ TEST_F(WrittenProfile, ComesBackBitForBit) {
 }
 
 TEST_F(WrittenProfile, WritingAgainGivesTheSameBytes) {
-  const Result<Profile> w = read_profile(OMNIBAL_TEST_DATA "/w.json");
+  const Result<Profile> w = read_profile(test_data("w.json"));
   ASSERT_TRUE(w.ok());
   ASSERT_TRUE(write_profile(*w, path_).ok());
   const Result<std::string> once = codec::read_file(path_);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/model/model.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 using codec::Json;
 using ::testing::HasSubstr;
-
-std::string data(const std::string& file) { return std::string(OMNIBAL_TEST_DATA "/") + file; }
 
 ModelSpec load(const std::string& path) {
   Result<ModelSpec> model = load_model(path);
@@ -34,7 +33,7 @@ class HuggingFace : public ::testing::Test {
 
   /// The model of `file` after `edit`, read from a directory's config.json.
   Result<ModelSpec> edited(const std::string& file, const std::function<void(Json&)>& edit) {
-    Result<Json> document = codec::read_json(data(file));
+    Result<Json> document = codec::read_json(test_data(file));
     if (!document.ok()) return document.error();
     edit(*document);
     const Status written = codec::write_json((directory_ / "config.json").string(), *document);
@@ -53,7 +52,7 @@ class HuggingFace : public ::testing::Test {
 };
 
 TEST_F(HuggingFace, ReadsInternVl3) {
-  const ModelSpec model = load(data("internvl3_1b.json"));
+  const ModelSpec model = load(test_data("internvl3_1b.json"));
   EXPECT_EQ(model.layers.size(), 24u + 3 + 24);
   EXPECT_EQ(model.vision.tokens_per_unit, 1025);
   EXPECT_TRUE(model.vision.qkv_bias);
@@ -66,7 +65,7 @@ TEST_F(HuggingFace, ReadsInternVl3) {
 }
 
 TEST_F(HuggingFace, TheTopLevelDecidesWhetherEmbeddingsAreTied) {
-  EXPECT_TRUE(load(data("internvl3_1b.json")).language.tied_embedding);
+  EXPECT_TRUE(load(test_data("internvl3_1b.json")).language.tied_embedding);
   const auto untied =
       edited("internvl3_1b.json", [](Json& root) { root["tie_word_embeddings"] = false; });
   ASSERT_TRUE(untied.ok());
@@ -75,12 +74,12 @@ TEST_F(HuggingFace, TheTopLevelDecidesWhetherEmbeddingsAreTied) {
       edited("internvl3_1b.json", [](Json& root) { root.erase("tie_word_embeddings"); });
   ASSERT_TRUE(silent.ok());
   EXPECT_TRUE(silent->language.tied_embedding);  // the class default of internvl
-  EXPECT_FALSE(load(data("llava_7b.json")).language.tied_embedding);
-  EXPECT_TRUE(load(data("qwen2_5_vl_3b.json")).language.tied_embedding);
+  EXPECT_FALSE(load(test_data("llava_7b.json")).language.tied_embedding);
+  EXPECT_TRUE(load(test_data("qwen2_5_vl_3b.json")).language.tied_embedding);
 }
 
 TEST_F(HuggingFace, ReadsTheRemoteCodeFormOfInternVl) {
-  const ModelSpec model = load(data("internvl_chat_26b.json"));
+  const ModelSpec model = load(test_data("internvl_chat_26b.json"));
   const ModelSpec preset = load("internvl-chat-1.5-26b");
   ASSERT_EQ(model.layers.size(), 96u);
   for (std::size_t i = 0; i < 46; ++i) {
@@ -95,7 +94,7 @@ TEST_F(HuggingFace, ReadsTheRemoteCodeFormOfInternVl) {
 }
 
 TEST_F(HuggingFace, ReadsLlavaWithoutItsLastVisionLayer) {
-  const ModelSpec model = load(data("llava_7b.json"));
+  const ModelSpec model = load(test_data("llava_7b.json"));
   EXPECT_EQ(model.vision.num_layers, 23);  // feature layer -2
   EXPECT_EQ(model.vision.tokens_per_unit, 577);
   EXPECT_EQ(model.projector.tokens_per_unit, 576);
@@ -125,7 +124,7 @@ TEST_F(HuggingFace, LlavaFeatureOptionsChangeLayersTokensAndProjector) {
 }
 
 TEST_F(HuggingFace, ReadsQwen2VlWithPatchesAsUnits) {
-  const ModelSpec model = load(data("qwen2_vl_7b.json"));
+  const ModelSpec model = load(test_data("qwen2_vl_7b.json"));
   EXPECT_EQ(model.vision.image_size, 0);
   EXPECT_EQ(model.vision.tokens_per_unit, 1);
   EXPECT_EQ(model.projector.tokens_per_unit, 0.25);
@@ -143,7 +142,7 @@ TEST_F(HuggingFace, ReadsQwen2VlWithPatchesAsUnits) {
 }
 
 TEST_F(HuggingFace, ReadsQwen25VlWithGatedMlpAndWindows) {
-  const ModelSpec model = load(data("qwen2_5_vl_3b.json"));
+  const ModelSpec model = load(test_data("qwen2_5_vl_3b.json"));
   EXPECT_TRUE(model.vision.gated_mlp);
   EXPECT_EQ(model.vision.mlp_width, 3420);
   EXPECT_EQ(model.vision.window_tokens, 64);
@@ -164,7 +163,7 @@ TEST_F(HuggingFace, QwenTextMayStandInATextConfig) {
     root["text_config"] = text;
   });
   ASSERT_TRUE(nested.ok()) << to_text(nested.error());
-  EXPECT_EQ(nested->parameters(), load(data("qwen2_vl_7b.json")).parameters());
+  EXPECT_EQ(nested->parameters(), load(test_data("qwen2_vl_7b.json")).parameters());
 }
 
 TEST_F(HuggingFace, Qwen3TextHasItsOwnHeadWidthAndNorms) {

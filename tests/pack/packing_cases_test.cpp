@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/metrics/balance.h"
 #include "omnibal/pack/method.h"
@@ -114,7 +115,7 @@ void check(const Json& expect, const Result<Json>& result) {
 }
 
 TEST(PackingCases, EndAsExpectedForEverySeed) {
-  const auto cases = codec::read_json(std::string(OMNIBAL_TEST_CASES) + "/packing.json");
+  const auto cases = codec::read_json(case_file("packing.json"));
   ASSERT_TRUE(cases.ok()) << cases.error().message;
   for (const Json& test : *cases) {
     const TestSamples samples = samples_of(test);

@@ -8,11 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "data_paths.h"
 #include "omnibal/corpus/corpus.h"
 
 namespace omnibal::pack {
 
-inline const std::string kSharedLengths = std::string(OMNIBAL_SHARED_DATA) + "/lengths/";
+inline const std::string kSharedLengths = shared_data("lengths/");
 
 inline std::optional<Result<corpus::LoadedCorpus>> shared_lengths() {
   if (!std::filesystem::is_directory(kSharedLengths)) return std::nullopt;

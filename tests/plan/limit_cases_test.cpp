@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "plan/limit_task.h"
 
@@ -52,7 +53,7 @@ void check(const Json& expect, const Outcome& outcome) {
 }
 
 TEST(LimitCases, EndAsExpected) {
-  const auto cases = codec::read_json(std::string(OMNIBAL_TEST_CASES) + "/limits.json");
+  const auto cases = codec::read_json(case_file("limits.json"));
   ASSERT_TRUE(cases.ok()) << cases.error().message;
   for (const Json& test : *cases) {
     SCOPED_TRACE(test["id"].get<std::string>());

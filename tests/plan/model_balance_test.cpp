@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "data_paths.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/simulate/stage_times.h"
 
@@ -10,7 +11,7 @@ namespace omnibal::plan {
 namespace {
 
 cost::Profile workload_w() {
-  Result<cost::Profile> profile = cost::read_profile(OMNIBAL_TEST_DATA "/w.json");
+  Result<cost::Profile> profile = cost::read_profile(test_data("w.json"));
   EXPECT_TRUE(profile.ok());
   return *std::move(profile);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "data_paths.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/plan/model_balance.h"
 
@@ -112,7 +113,7 @@ void expect_answer(const Json& expect, const cost::Profile& profile, const Model
 }
 
 TEST(PartitionCases, AllGiveWhatTheyExpect) {
-  const Result<Json> cases = codec::read_json(OMNIBAL_TEST_CASES "/partition.json");
+  const Result<Json> cases = codec::read_json(case_file("partition.json"));
   ASSERT_TRUE(cases.ok()) << cases.error().message;
   for (const Json& test : *cases) {
     const cost::Profile profile = profile_of(test);
