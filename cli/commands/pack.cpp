@@ -105,11 +105,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                        const plan::DataPlan& data, const plan::Provenance& provenance,
                        const Json& keys) {
   return plan::write_plan({.corpus = loaded.corpus,
-                           .packs = data.grouping.packs,
-                           .loads = data.loads,
-                           .rejected = data.admission.rejected,
-                           .truncated = data.admission.truncated,
-                           .steps = data.steps ? &*data.steps : nullptr,
+                           .data = data,
                            .profile = nullptr,
                            .provenance = provenance,
                            .document = keys},
@@ -138,7 +134,7 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
   OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
   timed.step_seconds = seconds_since(packed);
   timed.pack_seconds += timed.step_seconds;
-  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, options));
+  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, corpus, options));
   return timed;
 }
 

@@ -12,6 +12,8 @@ namespace {
 /// Each round halves what a pair differs by, roughly; packs of samples that fit nowhere else stay.
 constexpr int kRounds = 12;
 constexpr std::int64_t kPairsPerChunk = 2048;
+/// How far ahead packs are fetched.
+constexpr std::size_t kPairsAhead = 8;
 /// Samples of a pack that a round looks at: packs of many would take the square of that many.
 constexpr std::size_t kMostLookedAt = 32;
 
@@ -99,13 +101,29 @@ class Leveller {
   /// like in the heavier half, so that packs meet others than their opposite.
   void exchange_in_pairs(std::span<const std::uint32_t> order, bool opposite) {
     const std::size_t half = order.size() / 2;
+    const auto partner = [&](std::size_t i) {
+      return order[opposite ? order.size() - 1 - i : half + i];
+    };
     parallel_for(static_cast<std::int64_t>(half), kPairsPerChunk, threads_,
                  [&](std::int64_t from, std::int64_t to) {
                    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to);
                         ++i) {
-                     exchange(order[i], order[opposite ? order.size() - 1 - i : half + i]);
+                     if (i + kPairsAhead < half) {
+                       fetch(order[i + kPairsAhead]);
+                       fetch(partner(i + kPairsAhead));
+                     }
+                     exchange(order[i], partner(i));
                    }
                  });
+  }
+
+  /// Packs lie anywhere in memory: without, most of the time is waiting for them.
+  void fetch(std::size_t pack) const {
+    constexpr std::size_t kItemsALine = 5;
+    __builtin_prefetch(&loads_[pack], 1);
+    const std::size_t last = begin(pack + 1) - 1;
+    __builtin_prefetch(&items_[begin(pack)], 1);
+    __builtin_prefetch(&items_[std::min(begin(pack) + kItemsALine, last)], 1);
   }
 
   void exchange(std::size_t p, std::size_t q) {
