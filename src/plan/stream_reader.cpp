@@ -32,7 +32,7 @@ Status check_same(const Json& saved, const Json& given, const std::string& path,
   for (const auto& [key, value] : given.items()) {
     const Json before = saved.is_object() ? saved.value(key, Json()) : Json();
     if (value.is_object()) {
-      OMNIBAL_RETURN_IF_ERROR(check_same(before, value, path, key + "."));
+      OMNIBAL_RETURN_IF_ERROR(check_same(before, value, path, prefix + key + "."));
     } else if (before != value) {
       return Error(ErrorCode::kConflictingKeys,
                    fmt::format("the state was saved with {} {}, now it is {}", key, before.dump(),
