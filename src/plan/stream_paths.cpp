@@ -28,15 +28,15 @@ Status check_output(const StreamFiles& files, const std::string& path, const std
   if (path.empty()) return {};
   for (const std::string& input : files.inputs) {
     if (codec::lies_in(output_name(path), input_name(input))) {
-      return refused(fmt::format("what is to be written would take the place of the input {}",
-                                 input),
-                     key, path);
+      return refused(
+          fmt::format("what is to be written would take the place of the input {}", input), key,
+          path);
     }
   }
   if (files.state.empty() || !codec::lies_in(output_name(path), files.state)) return {};
-  return refused(fmt::format("a file in the state's directory {} is lost when a state is saved",
-                             files.state),
-                 key, path);
+  return refused(
+      fmt::format("a file in the state's directory {} is lost when a state is saved", files.state),
+      key, path);
 }
 
 /// No two of the files are one.
@@ -50,9 +50,8 @@ Status check_apart(const StreamFiles& files) {
     }
   }
   const bool both_stdout = files.out == "-" && files.rejected == "-";
-  const bool one_file =
-      !files.rejected.empty() &&
-      codec::is_same_file(output_name(files.out), output_name(files.rejected));
+  const bool one_file = !files.rejected.empty() &&
+                        codec::is_same_file(output_name(files.out), output_name(files.rejected));
   if (!both_stdout && !one_file) return {};
   return refused("steps and rejected samples cannot go to one file", "rejected", files.rejected);
 }
