@@ -17,9 +17,9 @@ std::vector<std::string> weighted_lines(int count) {
   std::vector<std::string> lines;
   for (int i = 0; i < count; ++i) {
     const double weight = i % 7 == 3 ? 0 : 0.15 * (i % 19);
-    lines.push_back(fmt::format(
-        R"({{"vit_num": {}, "token_num": {}, "image_flags": 0, "weight": {}}})", i % 2, i + 1,
-        weight));
+    lines.push_back(
+        fmt::format(R"({{"vit_num": {}, "token_num": {}, "image_flags": 0, "weight": {}}})", i % 2,
+                    i + 1, weight));
   }
   return lines;
 }
@@ -67,12 +67,12 @@ TEST(CorpusStream, ContinuedAtAnyPositionItGivesWhatWouldHaveFollowed) {
   for (std::size_t given = 0; given < all.size(); ++given) {
     const StreamPosition behind = given == 0 ? StreamPosition() : all[given - 1].behind;
     for (const StreamPosition& position : {behind, all[given].at}) {
-      const std::string rest = scratch.write(
-          "rest.jsonl", text_of(lines, static_cast<std::size_t>(position.rows)));
+      const std::string rest =
+          scratch.write("rest.jsonl", text_of(lines, static_cast<std::size_t>(position.rows)));
       SampleStream samples = *SampleStream::open({rest, ""}, options, {});
       samples.continue_at(position);
-      ASSERT_EQ(take_all(samples), std::vector<Taken>(
-                                       all.begin() + static_cast<std::ptrdiff_t>(given), all.end()))
+      ASSERT_EQ(take_all(samples),
+                std::vector<Taken>(all.begin() + static_cast<std::ptrdiff_t>(given), all.end()))
           << given;
     }
   }
@@ -108,7 +108,8 @@ TEST(CorpusStream, OfAWrapperRowsAreThoseOfItsListsWhichAreFilesOfTheStream) {
   scratch.write("a.json", "[" + row + "," + row + "]");
   scratch.write("b.json", "[" + row + "]");
   const std::string wrapper = scratch.write(
-      "w.json", R"({"a": {"token_lengths": "a.json", "repeat": 2}, "b": {"token_lengths": "b.json"}})");
+      "w.json",
+      R"({"a": {"token_lengths": "a.json", "repeat": 2}, "b": {"token_lengths": "b.json"}})");
   SampleStream samples = *SampleStream::open({wrapper, ""}, {}, {});
   EXPECT_EQ(samples.files(),
             (std::vector<std::string>{wrapper, scratch / "a.json", scratch / "b.json"}));

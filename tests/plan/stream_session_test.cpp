@@ -38,7 +38,7 @@ StreamFiles files_in(const ScratchDirectory& scratch) {
           .out = scratch / "steps",
           .rejected = scratch / "rejected",
           .state = scratch / "state",
-          .save_every = 3};
+          .save_every = 10};
 }
 
 Status take(StreamSession& session, const std::vector<pack::StreamSample>& samples,

@@ -54,10 +54,9 @@ TEST(PlanStreamState, AnotherOptionIsRefusedByName) {
             "options.limits.token_multiple");
   EXPECT_EQ(refused([](StreamOptions& o) { o.packing.method = pack::Method::kAuto; }),
             "options.method");
-  EXPECT_EQ(refused([](StreamOptions& o) {
-              o.packing.admission.over_long = pack::OverLong::kError;
-            }),
-            "options.over_long");
+  EXPECT_EQ(
+      refused([](StreamOptions& o) { o.packing.admission.over_long = pack::OverLong::kError; }),
+      "options.over_long");
   EXPECT_EQ(refused([](StreamOptions& o) { o.steps.micro_batches = 4; }), "options.micro_batches");
   EXPECT_EQ(refused([](StreamOptions& o) { o.steps.window = 7; }), "options.window");
   EXPECT_EQ(refused([](StreamOptions& o) { o.steps.seed = 5; }), "options.step_seed");
@@ -81,8 +80,9 @@ TEST(PlanStreamState, AnOptionLeftAwayIsRefusedByName) {
 /// up could not be read any more.
 TEST(PlanStreamState, AStreamOfEqualPacksCanBeResumed) {
   const ScratchDirectory scratch;
-  for (const std::int64_t dp : {3, 5, 6, 7}) {
-    for (const std::uint32_t tokens : {4001U, 4050U, 4091U, 4096U}) {
+  // With these the sum of the ranks' predicted times is larger than so many times one of them.
+  for (const std::int64_t dp : {7, 11}) {
+    for (const std::uint32_t tokens : {3975U, 3983U}) {
       StreamOptions options = small_options();
       options.packing.window_samples = 8;
       options.steps.dp = dp;
