@@ -127,8 +127,8 @@ std::vector<Flag> input_flags(StreamFlags& flags) {
   return {
       {.name = "INPUT",
        .target = &flags.input,
-       .help = "JSON Lines or a list of samples, read as they come; other corpus forms are read "
-               "whole; - for stdin"},
+       .help = "JSON Lines or a list of samples, read as they come, from a file or a pipe; other "
+               "corpus forms are read whole; - for stdin"},
       {.name = "--dummy",
        .target = &flags.dummy,
        .help = "Give a text-only sample without vision units a blank one"},
@@ -172,31 +172,34 @@ std::vector<Flag> parallel_flags(StreamFlags& flags) {
 }
 
 std::vector<Flag> file_flags(StreamFlags& flags) {
-  return {{.name = "--out",
-           .target = &flags.files.out,
-           .help = "Where each step becomes a line of JSON as soon as it is formed; - for stdout",
-           .value_name = "FILE",
-           .required = true},
-          {.name = "--rejected",
-           .target = &flags.files.rejected,
-           .help = "Where each rejected sample becomes a line of JSON",
-           .value_name = "FILE"},
-          {.name = "--state",
-           .target = &flags.files.state,
-           .help = "Directory of the state from which the stream can be resumed",
-           .value_name = "DIR"},
-          {.name = "--save-every",
-           .target = &flags.files.save_every,
-           .help = "Steps after which the state is saved anew",
-           .value_name = "N",
-           .min = 1},
-          {.name = "--resume",
-           .target = &flags.files.resume,
-           .help = "Go on from the state; the input begins anew, and what the state knows of it is "
-                   "compared and passed over"},
-          {.name = "--input-continues",
-           .target = &flags.files.input_continues,
-           .help = "With --resume: the first sample of the input is the one the state waits for"}};
+  return {
+      {.name = "--out",
+       .target = &flags.files.out,
+       .help =
+           "Where each step becomes a line of JSON as soon as it is formed; what the file holds is "
+           "replaced with the first; - for stdout",
+       .value_name = "FILE",
+       .required = true},
+      {.name = "--rejected",
+       .target = &flags.files.rejected,
+       .help = "Where each rejected sample becomes a line of JSON",
+       .value_name = "FILE"},
+      {.name = "--state",
+       .target = &flags.files.state,
+       .help = "Directory of the state from which the stream can be resumed",
+       .value_name = "DIR"},
+      {.name = "--save-every",
+       .target = &flags.files.save_every,
+       .help = "Steps after which the state is saved anew",
+       .value_name = "N",
+       .min = 1},
+      {.name = "--resume",
+       .target = &flags.files.resume,
+       .help = "Go on from the state; the input begins anew, and what the state knows of it is "
+               "compared and passed over"},
+      {.name = "--input-continues",
+       .target = &flags.files.input_continues,
+       .help = "With --resume: the first row of the input is the one the state waits for"}};
 }
 
 }  // namespace

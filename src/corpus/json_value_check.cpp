@@ -2,6 +2,7 @@
 #include "corpus/json_value_check.h"
 
 #include <algorithm>
+#include <span>
 
 namespace omnibal::corpus {
 namespace {
@@ -12,6 +13,19 @@ namespace ondemand = simdjson::ondemand;
 std::size_t count_digits(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
   return end == std::string_view::npos ? text.size() : end;
+}
+
+/// A key that stands twice, or the end.
+std::span<std::string_view>::iterator find_duplicate(std::span<std::string_view> keys) {
+  constexpr std::size_t kFew = 8;  // keys that mostly differ in their lengths: no need to sort
+  if (keys.size() > kFew) {
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end());
+  }
+  for (auto key = keys.begin(); key != keys.end(); ++key) {
+    if (std::find(key + 1, keys.end(), *key) != keys.end()) return key;
+  }
+  return keys.end();
 }
 
 error_code check_object(ondemand::value value, DuplicateKeys& keys) {
@@ -72,11 +86,10 @@ bool is_json_number(std::string_view token) {
 }
 
 void DuplicateKeys::end_object(std::size_t begin) {
-  const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(begin);
-  std::sort(first, keys_.end());
-  const auto found = std::adjacent_find(first, keys_.end());
-  if (found != keys_.end() && !duplicate_) duplicate_ = *found;
-  keys_.erase(first, keys_.end());
+  const std::span<std::string_view> keys = std::span(keys_).subspan(begin);
+  const auto found = find_duplicate(keys);
+  if (found != keys.end() && !duplicate_) duplicate_ = *found;
+  keys_.resize(begin);
 }
 
 error_code check_value(ondemand::value value, DuplicateKeys& keys) {
