@@ -31,6 +31,15 @@ Status set_caps(const plan::CapQuestion& caps, const corpus::Corpus& corpus,
   return {};
 }
 
+/// The user asked for no training, and can change none of it.
+Error with_cap_hint(Error error, const std::string& model) {
+  if (error.code != ErrorCode::kMemoryInfeasible) return error;
+  return std::move(error).with_hint(
+      fmt::format("give --vision-cap and --token-cap: without, they are chosen for the training "
+                  "of {} on 8 A100 a data-parallel rank",
+                  model));
+}
+
 std::vector<Flag> cap_flags(PackingFlags& flags) {
   return {{.name = "--vision-cap",
            .target = &flags.vision_cap,
@@ -240,7 +249,9 @@ Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps
                        .seed = context.seed,
                        .threads = context.threads};
   if (options.steps) task.window = options.steps->window;
-  OMNIBAL_ASSIGN(options.choice, plan::choose_limits(task, context.progress));
+  Result<plan::LimitChoice> choice = plan::choose_limits(task, context.progress);
+  if (!choice) return with_cap_hint(std::move(choice).error(), model);
+  options.choice = *std::move(choice);
   options.limits = options.choice->limits;
   options.caps_by = plan::CapSource::kAuto;
   return {};
