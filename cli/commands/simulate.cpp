@@ -10,6 +10,7 @@
 #include "omnibal/base/quantity.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/plan/plan_pipeline.h"
+#include "omnibal/simulate/chrome_trace.h"
 #include "omnibal/simulate/step_report.h"
 
 namespace omnibal::cli {

@@ -78,8 +78,7 @@ std::vector<Action> interleaved_list(const RankPlace& place, std::int32_t chunks
   }
   // All chunks but the last of a (largest) group, and two for every rank behind: one for the way
   // there, one for the way back, so that no rank waits once all are busy.
-  const std::int32_t ahead =
-      2 * (place.num_ranks - 1 - place.rank) + (chunks - 1) * sizes.back();
+  const std::int32_t ahead = 2 * (place.num_ranks - 1 - place.rank) + (chunks - 1) * sizes.back();
   return in_turns(forwards, backwards, static_cast<std::size_t>(ahead));
 }
 
