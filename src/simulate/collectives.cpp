@@ -25,9 +25,8 @@ DeviceGroup data_parallel_group(const cluster::ClusterSpec& cluster,
   fewest = std::min(fewest, in_node);
   DeviceGroup group{sizes.dp, cluster.inner.bytes_per_s, 0};
   // A chunk makes members - 1 hops, one of them to each further node.
-  group.latency_s =
-      static_cast<double>(num_nodes - 1) * cluster.outer.latency_s +
-      static_cast<double>(sizes.dp - num_nodes) * cluster.inner.latency_s;
+  group.latency_s = static_cast<double>(num_nodes - 1) * cluster.outer.latency_s +
+                    static_cast<double>(sizes.dp - num_nodes) * cluster.inner.latency_s;
   if (num_nodes == 1) return group;
   const double leaving = static_cast<double>(fewest) * cluster.outer.bytes_per_s;
   const bool all_apart = num_nodes == sizes.dp;

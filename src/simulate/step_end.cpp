@@ -62,9 +62,8 @@ std::vector<std::int32_t> in_order_of_readiness(const CompiledSchedule& schedule
   for (std::int32_t stage = 0; stage < schedule.num_stages; ++stage) {
     if (schedule.stage_rank[static_cast<std::size_t>(stage)] == rank) stages.push_back(stage);
   }
-  std::ranges::stable_sort(stages, {}, [&](std::int32_t stage) {
-    return ready_s[static_cast<std::size_t>(stage)];
-  });
+  std::ranges::stable_sort(
+      stages, {}, [&](std::int32_t stage) { return ready_s[static_cast<std::size_t>(stage)]; });
   return stages;
 }
 
@@ -83,11 +82,11 @@ Result<StepEnd> step_end(const StepEndCase& step, Reduction reduction) {
   OMNIBAL_RETURN_IF_ERROR(check_known(step, parameters));
   const bool sharded = reduction == Reduction::kDistributed;
   for (std::size_t stage = 0; stage < parameters.size(); ++stage) {
-    const DeviceGroup group = data_parallel_group(step.cluster, step.sizes,
-                                                  step.schedule.stage_rank[stage].value());
+    const DeviceGroup group =
+        data_parallel_group(step.cluster, step.sizes, step.schedule.stage_rank[stage].value());
     const double gradients = kGradientBytes * parameters[stage];
-    const double updated = sharded ? parameters[stage] / static_cast<double>(step.sizes.dp)
-                                   : parameters[stage];
+    const double updated =
+        sharded ? parameters[stage] / static_cast<double>(step.sizes.dp) : parameters[stage];
     end.reduce_s.push_back(sharded ? reduce_scatter_s(group, gradients)
                                    : all_reduce_s(group, gradients));
     end.optimizer_s.push_back(kUpdateBytes * updated / step.cluster.memory_bytes_per_s);

@@ -61,14 +61,14 @@ TEST(PublishedBubble, OfGPipeAnd1F1B) {
 /// Megatron-LM, arXiv 2104.04473, section 2.2.2: over ideal time (p - 1) / (v m). It asks for a
 /// multiple of p micro-batches; here any number from p on.
 TEST(PublishedBubble, OfInterleaved1F1B) {
-  for_sizes([](std::int32_t p) { return p; },
-            [](std::int32_t p, std::int32_t m) {
-              for (const std::int32_t v : {2, 3, 4}) {
-                const Schedule s =
-                    *make_schedule(ScheduleKind::kInterleaved, p * v, m, {.chunks = v});
-                EXPECT_NEAR(bubble_fraction(s), (p - 1.0) / (v * m + p - 1), 1e-12) << p << " " << m;
-              }
-            });
+  for_sizes(
+      [](std::int32_t p) { return p; },
+      [](std::int32_t p, std::int32_t m) {
+        for (const std::int32_t v : {2, 3, 4}) {
+          const Schedule s = *make_schedule(ScheduleKind::kInterleaved, p * v, m, {.chunks = v});
+          EXPECT_NEAR(bubble_fraction(s), (p - 1.0) / (v * m + p - 1), 1e-12) << p << " " << m;
+        }
+      });
 }
 
 /// Zero bubble pipeline parallelism, arXiv 2401.10241, table 1: (p - 1) (T_F + T_B - T_W); its
