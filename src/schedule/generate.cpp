@@ -77,6 +77,8 @@ std::vector<Action> list_of_rank(ScheduleKind kind, const RankPlace& place, std:
 
 std::string_view to_string(ScheduleKind kind) { return name_in(kKinds, kind); }
 
+std::vector<std::string> schedule_kinds() { return names_in(kKinds); }
+
 Result<ScheduleKind> parse_schedule_kind(std::string_view text) {
   return parse_name(kKinds, "schedule", "schedule", text);
 }

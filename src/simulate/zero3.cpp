@@ -92,7 +92,7 @@ class Zero3Run {
   std::size_t num_operations_;
   std::size_t prefetch_;
   CollectiveQueue queue_;
-  std::vector<double> clocks_;                 // by rank
+  std::vector<double> clocks_;                // by rank
   std::vector<std::vector<double>> arrived_;  // of the operations from this to the last asked for
 };
 

@@ -53,8 +53,8 @@ TEST(Zero3, WithoutPrefetchEveryLayerWaitsForTheSlowestRank) {
   // Weights are asked for where the layer changes: forward; forward and backward of the last;
   // backward of the first and its next forward; and so on.
   EXPECT_DOUBLE_EQ(seconds({profile, {}, 2, nullptr, 1, 0}, loads), 5 + 15 + 6 + 6 + 2);
-  EXPECT_DOUBLE_EQ(
-      seconds({profile, {}, 2, nullptr, 1, 0, Zero3Waiting::kOnceAStep}, loads), 6 * 5);
+  EXPECT_DOUBLE_EQ(seconds({profile, {}, 2, nullptr, 1, 0, Zero3Waiting::kOnceAStep}, loads),
+                   6 * 5);
 }
 
 TEST(Zero3, AheadOfThePrefetchNoRankRuns) {
@@ -70,8 +70,8 @@ TEST(Zero3, AheadOfThePrefetchNoRankRuns) {
   EXPECT_DOUBLE_EQ(seconds({profile, {}, 2, nullptr, 1, 0}, crossing), 60);
   // Rank 0: layers at 0, 1, 10, then the next micro-batch's at 20, 30, 40; ends at 50.
   EXPECT_DOUBLE_EQ(seconds({profile, {}, 2, nullptr, 1, 1}, crossing), 50);
-  EXPECT_DOUBLE_EQ(
-      seconds({profile, {}, 2, nullptr, 1, 1, Zero3Waiting::kOnceAStep}, crossing), 33);
+  EXPECT_DOUBLE_EQ(seconds({profile, {}, 2, nullptr, 1, 1, Zero3Waiting::kOnceAStep}, crossing),
+                   33);
 }
 
 TEST(Zero3, GathersAndReducesOverlapWithComputation) {
@@ -104,11 +104,8 @@ TEST(Zero3, SaysWhereTimeGoes) {
   const cost::Profile profile = token_layers({4, 4});
   const cluster::ClusterSpec cluster = slow_cluster();
   const recompute::RecomputeMask mask{true, false};
-  const Zero3Case zero3{.profile = profile,
-                        .recompute = mask,
-                        .num_ranks = 2,
-                        .cluster = &cluster,
-                        .update = true};
+  const Zero3Case zero3{
+      .profile = profile, .recompute = mask, .num_ranks = 2, .cluster = &cluster, .update = true};
   const Zero3Step step = *simulate_zero3(zero3, Loads{{tokens(1)}, {tokens(3)}});
   const Breakdown& parts = step.breakdown;
   EXPECT_DOUBLE_EQ(parts.recompute_s, 4);
@@ -135,8 +132,7 @@ TEST(Zero3, HoldsShardsGatheredLayersAndActivations) {
   zero3.prefetch = 0;
   EXPECT_EQ(peak(zero3), states + 2 * 400 + 2 * 400 + 30);
   const recompute::RecomputeMask mask(3, true);
-  const Zero3Case recomputing{
-      .profile = profile, .recompute = mask, .num_ranks = 2, .prefetch = 0};
+  const Zero3Case recomputing{.profile = profile, .recompute = mask, .num_ranks = 2, .prefetch = 0};
   EXPECT_EQ(peak(recomputing), states + 2 * 400 + 2 * 400 + 3 + 10);
 }
 

@@ -31,6 +31,7 @@ enum class ScheduleKind {
 };
 
 std::string_view to_string(ScheduleKind kind);  // "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v"
+std::vector<std::string> schedule_kinds();      // the names of all
 /// Error: kInvalidArgument, naming the kinds there are.
 Result<ScheduleKind> parse_schedule_kind(std::string_view text);
 
