@@ -58,7 +58,8 @@ Result<recompute::RecomputeMask> mask_of_flags(const SimulateFlags& flags, std::
 
 /// The schedule of --schedule (else of the subject's kind) and --chunks for the subject's stages
 /// and micro-batches.
-Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags, const SimulateSubject& subject) {
+Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
+                                             const SimulateSubject& subject) {
   OMNIBAL_ASSIGN(const schedule::ScheduleKind kind,
                  schedule::parse_schedule_kind(
                      flags.schedule.value_or(std::string(to_string(subject.schedule.kind)))));
@@ -92,13 +93,13 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
   OMNIBAL_RETURN_IF_ERROR(check_step(plan, flags.step.value_or(0)));
   const std::size_t num_layers = plan.profile()->layers.size();
   SimulateSubject subject{.profile = *plan.profile(),
-                  .cuts = std::move(pipeline.cuts),
-                  .recompute = std::move(pipeline.recompute),
-                  .schedule = std::move(pipeline.schedule),
-                  .loads = loads_of_ranks(plan, flags.step.value_or(0)),
-                  .sizes = pipeline.sizes,
-                  .cluster = std::move(pipeline.cluster),
-                  .links_cost = !pipeline.steps.links.empty()};
+                          .cuts = std::move(pipeline.cuts),
+                          .recompute = std::move(pipeline.recompute),
+                          .schedule = std::move(pipeline.schedule),
+                          .loads = loads_of_ranks(plan, flags.step.value_or(0)),
+                          .sizes = pipeline.sizes,
+                          .cluster = std::move(pipeline.cluster),
+                          .links_cost = !pipeline.steps.links.empty()};
   if (flags.cuts) {
     OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, num_layers));
   }

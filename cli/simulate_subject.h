@@ -43,9 +43,9 @@ struct SimulateSubject {
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;
   schedule::Schedule schedule;
-  std::vector<std::vector<cost::Load>> loads;    // [dp][micro-batches]
-  cluster::ParallelSizes sizes;                  // pp: ranks of the pipeline
-  std::optional<cluster::ClusterSpec> cluster;   // absent: none was named
+  std::vector<std::vector<cost::Load>> loads;   // [dp][micro-batches]
+  cluster::ParallelSizes sizes;                 // pp: ranks of the pipeline
+  std::optional<cluster::ClusterSpec> cluster;  // absent: none was named
   bool links_cost = false;
 };
 
