@@ -139,7 +139,12 @@ std::vector<Flag> limit_flags(StreamFlags& flags) {
     return flag.name == "--limits" || flag.name == "--micro-batch" || flag.name == "--worst-first";
   });
   // Lengths alone do not tell where a sample could be cut.
-  std::ranges::find(table, "--over-long", &Flag::name)->choices = {"reject", "error"};
+  Flag& over_long = *std::ranges::find(table, "--over-long", &Flag::name);
+  over_long.choices = {"reject", "error"};
+  over_long.help = "A sample above a cap is left out and listed, or ends the command";
+  Flag& window = *std::ranges::find(table, "--window", &Flag::name);
+  window.min = 1;
+  window.help = "Groups of dp packs that may wait for their like when steps are formed";
   return table;
 }
 

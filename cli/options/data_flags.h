@@ -70,6 +70,7 @@ struct StepFlags {
   bool worst_first = false;
 };
 
+Flag window_flag(std::int64_t* window);
 /// --window, --tail, --worst-first.
 std::vector<Flag> step_flags(StepFlags& flags);
 
