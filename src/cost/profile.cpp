@@ -81,7 +81,7 @@ std::vector<LayerTimes> layer_times(const Profile& profile) {
   std::vector<LayerTimes> times;
   times.reserve(profile.layers.size());
   for_each_layer(profile, [&](const LayerProfile& layer) {
-    LayerTimes row{layer.forward_s, layer.input_grad_s, layer.recompute_s};
+    LayerTimes row{layer.forward_s, layer.input_grad_s, layer.recompute_s, layer.weight_grad_s};
     row.backward_s += layer.weight_grad_s;
     times.push_back(row);
   });

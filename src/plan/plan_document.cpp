@@ -41,6 +41,7 @@ Json link_json(const cluster::Link& link) {
 Json cluster_json(const cluster::ClusterSpec& cluster) {
   return {{"name", cluster.name},
           {"devices_per_node", cluster.devices_per_node},
+          {"memory_bytes_per_s", cluster.memory_bytes_per_s},
           {"inner", link_json(cluster.inner)},
           {"outer", link_json(cluster.outer)}};
 }

@@ -13,6 +13,7 @@ using codec::JsonFields;
 
 constexpr std::int64_t kMostDevices = 1 << 24;
 constexpr double kFastestLink = 1e15;
+constexpr double kFastestMemory = 1e18;
 
 const std::string& document_name() {
   static const std::string name(kPlanDocument);
@@ -33,6 +34,8 @@ Result<cluster::ClusterSpec> read_cluster(const JsonFields& root) {
   cluster::ClusterSpec cluster;
   OMNIBAL_ASSIGN(cluster.name, fields.text("name"));
   OMNIBAL_ASSIGN(cluster.devices_per_node, fields.integer("devices_per_node", 1, kMostDevices));
+  OMNIBAL_ASSIGN(cluster.memory_bytes_per_s,
+                 fields.number_or("memory_bytes_per_s", 0, 0, kFastestMemory));
   OMNIBAL_ASSIGN(cluster.inner, read_link(fields, "inner"));
   OMNIBAL_ASSIGN(cluster.outer, read_link(fields, "outer"));
   return cluster;

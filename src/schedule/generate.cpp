@@ -5,76 +5,108 @@
 #include <array>
 
 #include "omnibal/base/name_table.h"
-#include "omnibal/schedule/schedule.h"
+#include "schedule/stage_lists.h"
 
 namespace omnibal::schedule {
 namespace {
 
-constexpr std::array kKinds = {Named{ScheduleKind::kOneFOneB, "1f1b"},
-                               Named{ScheduleKind::kGPipe, "gpipe"}};
+constexpr std::array kKinds = {
+    Named{ScheduleKind::kOneFOneB, "1f1b"}, Named{ScheduleKind::kGPipe, "gpipe"},
+    Named{ScheduleKind::kInterleaved, "interleaved"}, Named{ScheduleKind::kZbH1, "zb-h1"},
+    Named{ScheduleKind::kZbV, "zb-v"}};
 
-/// How many forwards a stage runs before its first backward.
-std::int32_t num_warmup(const Schedule& schedule, std::int32_t stage) {
-  if (schedule.kind == ScheduleKind::kGPipe) return schedule.num_micro_batches;
-  return std::min(schedule.num_micro_batches, schedule.num_stages - 1 - stage);
+Error refusal(std::string message, std::int64_t value, std::int64_t limit) {
+  return Error(ErrorCode::kInvalidArgument, std::move(message)).with_value(value).with_limit(limit);
 }
 
-/// GPipe and 1F1B differ in the warm-up alone: forwards ahead, then one forward and one backward
-/// until the forwards are used up, then the remaining backwards.
-std::vector<Action> actions_of_stage(const Schedule& schedule, std::int32_t stage) {
-  const std::int32_t total = schedule.num_micro_batches;
-  const std::int32_t warmup = num_warmup(schedule, stage);
-  std::vector<Action> actions;
-  actions.reserve(2 * static_cast<std::size_t>(total));
-  const auto add = [&](ActionKind kind, std::int32_t micro_batch) {
-    actions.push_back({kind, StageIndex{stage}, MicroBatchIndex{micro_batch}});
-  };
-  for (std::int32_t m = 0; m < warmup; ++m) add(ActionKind::kForward, m);
-  for (std::int32_t m = warmup; m < total; ++m) {
-    add(ActionKind::kForward, m);
-    add(ActionKind::kBackward, m - warmup);
+Status check_chunks(ScheduleKind kind, std::int32_t num_stages, std::int32_t chunks) {
+  const std::int32_t fewest = fewest_chunks(kind);
+  if (kind == ScheduleKind::kInterleaved ? chunks < fewest : chunks != fewest) {
+    return refusal(fmt::format("{} runs {}{} stage{} a rank, not {}", to_string(kind),
+                               kind == ScheduleKind::kInterleaved ? "at least " : "", fewest,
+                               fewest == 1 ? "" : "s", chunks),
+                   chunks, fewest)
+        .at_key("chunks");
   }
-  for (std::int32_t m = total - warmup; m < total; ++m) add(ActionKind::kBackward, m);
-  return actions;
+  if (num_stages % chunks == 0) return {};
+  return refusal(fmt::format("{} stages cannot be dealt out as {} a rank", num_stages, chunks),
+                 num_stages, chunks)
+      .at_key("chunks")
+      .with_hint("cut the layers into a multiple of the stages a rank runs");
+}
+
+Status check_request(ScheduleKind kind, std::int32_t num_stages, std::int32_t num_micro_batches,
+                     std::int32_t chunks) {
+  if (num_stages < 1) return refusal("a schedule needs at least one stage", num_stages, 1);
+  if (num_micro_batches < 1) {
+    return refusal("a schedule needs at least one micro-batch", num_micro_batches, 1);
+  }
+  OMNIBAL_RETURN_IF_ERROR(check_chunks(kind, num_stages, chunks));
+  const bool splits = kind == ScheduleKind::kZbH1 || kind == ScheduleKind::kZbV;
+  const std::int64_t num_actions = (splits ? 3 : 2) * std::int64_t{num_stages} * num_micro_batches;
+  if (num_actions <= kMaxActions) return {};
+  return refusal(fmt::format("{} stages with {} micro-batches a step make a schedule of {} "
+                             "actions, at most {} are supported",
+                             num_stages, num_micro_batches, num_actions, kMaxActions),
+                 num_actions, kMaxActions)
+      .with_hint("use fewer micro-batches or stages");
+}
+
+std::int32_t rank_of_stage(ScheduleKind kind, std::int32_t stage, std::int32_t num_ranks) {
+  const bool turned = kind == ScheduleKind::kZbV && stage >= num_ranks;
+  return turned ? 2 * num_ranks - 1 - stage : stage % num_ranks;
+}
+
+std::vector<Action> list_of_rank(ScheduleKind kind, const RankPlace& place, std::int32_t chunks) {
+  switch (kind) {
+    case ScheduleKind::kGPipe:
+      return gpipe_list(place);
+    case ScheduleKind::kOneFOneB:
+      return one_f_one_b_list(place);
+    case ScheduleKind::kInterleaved:
+      return interleaved_list(place, chunks);
+    case ScheduleKind::kZbH1:
+      return zb_h1_list(place);
+    case ScheduleKind::kZbV:
+      return zb_v_list(place);
+  }
+  return {};
 }
 
 }  // namespace
 
 std::string_view to_string(ScheduleKind kind) { return name_in(kKinds, kind); }
 
+std::vector<std::string> schedule_kinds() { return names_in(kKinds); }
+
 Result<ScheduleKind> parse_schedule_kind(std::string_view text) {
   return parse_name(kKinds, "schedule", "schedule", text);
 }
 
+std::int32_t fewest_chunks(ScheduleKind kind) {
+  return kind == ScheduleKind::kInterleaved || kind == ScheduleKind::kZbV ? 2 : 1;
+}
+
 Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
-                               std::int32_t num_micro_batches) {
-  if (num_stages < 1) {
-    return Error(ErrorCode::kInvalidArgument, "a schedule needs at least one stage")
-        .with_value(std::int64_t{num_stages})
-        .with_limit(std::int64_t{1});
-  }
-  if (num_micro_batches < 1) {
-    return Error(ErrorCode::kInvalidArgument, "a schedule needs at least one micro-batch")
-        .with_value(std::int64_t{num_micro_batches})
-        .with_limit(std::int64_t{1});
-  }
-  const std::int64_t num_actions = 2 * std::int64_t{num_stages} * num_micro_batches;
-  if (num_actions > kMaxActions) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format(
-                     "{} stages with {} micro-batches a step make a schedule of {} actions, at "
-                     "most {} are supported",
-                     num_stages, num_micro_batches, num_actions, kMaxActions))
-        .with_value(num_actions)
-        .with_limit(kMaxActions)
-        .with_hint("use fewer micro-batches or stages");
-  }
+                               std::int32_t num_micro_batches, const ScheduleOptions& options) {
+  OMNIBAL_RETURN_IF_ERROR(check_request(kind, num_stages, num_micro_batches, options.chunks));
+  const std::int32_t num_ranks = num_stages / options.chunks;
   Schedule schedule{kind, num_stages, num_micro_batches, {}, {}};
   for (std::int32_t stage = 0; stage < num_stages; ++stage) {
-    schedule.stage_rank.push_back(RankIndex{stage});
-    schedule.ranks.push_back(actions_of_stage(schedule, stage));
+    schedule.stage_rank.push_back(RankIndex{rank_of_stage(kind, stage, num_ranks)});
+  }
+  for (std::int32_t rank = 0; rank < num_ranks; ++rank) {
+    schedule.ranks.push_back(
+        list_of_rank(kind, {num_ranks, rank, num_micro_batches}, options.chunks));
   }
   return schedule;
+}
+
+bool has_weight_grads(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.ranks, [](const std::vector<Action>& actions) {
+    return std::ranges::any_of(
+        actions, [](const Action& action) { return action.kind == ActionKind::kWeightGrad; });
+  });
 }
 
 }  // namespace omnibal::schedule

@@ -4,25 +4,63 @@
 #include "omnibal/schedule/schedule.h"
 
 namespace omnibal::schedule {
+namespace {
 
-std::int64_t in_flight(const Schedule& schedule, StageIndex stage) {
-  const RankIndex rank = schedule.stage_rank[static_cast<std::size_t>(stage.value())];
+/// Highest count while a rank's list is replayed: up behind `first`, down behind `last`.
+struct HeldCount {
+  ActionKind first = ActionKind::kForward;
+  ActionKind last = ActionKind::kBackward;
   std::int64_t held = 0;
   std::int64_t most = 0;
-  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank.value())]) {
-    if (action.stage != stage) continue;
-    if (action.kind == ActionKind::kForward) most = std::max(most, ++held);
-    if (action.kind == ActionKind::kBackward) --held;
+
+  void replay(const Action& action) {
+    if (action.kind == first) most = std::max(most, ++held);
+    if (action.kind == last) --held;
+  }
+};
+
+ActionKind releasing_kind(const Schedule& schedule) {
+  return has_weight_grads(schedule) ? ActionKind::kWeightGrad : ActionKind::kBackward;
+}
+
+std::vector<std::int64_t> by_stage(const Schedule& schedule, const HeldCount& fresh) {
+  std::vector<HeldCount> counts(static_cast<std::size_t>(schedule.num_stages), fresh);
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    for (const Action& action : actions) {
+      counts[static_cast<std::size_t>(action.stage.value())].replay(action);
+    }
+  }
+  std::vector<std::int64_t> most;
+  for (const HeldCount& count : counts) most.push_back(count.most);
+  return most;
+}
+
+}  // namespace
+
+std::int64_t in_flight(const Schedule& schedule, StageIndex stage) {
+  return in_flight(schedule)[static_cast<std::size_t>(stage.value())];
+}
+
+std::vector<std::int64_t> in_flight(const Schedule& schedule) {
+  return by_stage(schedule, {.last = releasing_kind(schedule)});
+}
+
+std::vector<std::int64_t> in_flight_of_ranks(const Schedule& schedule) {
+  const ActionKind last = releasing_kind(schedule);
+  std::vector<std::int64_t> most;
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    HeldCount count{.last = last};
+    for (const Action& action : actions) count.replay(action);
+    most.push_back(count.most);
   }
   return most;
 }
 
-std::vector<std::int64_t> in_flight(const Schedule& schedule) {
-  std::vector<std::int64_t> of_stage;
-  for (std::int32_t stage = 0; stage < schedule.num_stages; ++stage) {
-    of_stage.push_back(in_flight(schedule, StageIndex{stage}));
+std::vector<std::int64_t> awaiting_weight_grad(const Schedule& schedule) {
+  if (!has_weight_grads(schedule)) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(schedule.num_stages), 0);
   }
-  return of_stage;
+  return by_stage(schedule, {.first = ActionKind::kBackward, .last = ActionKind::kWeightGrad});
 }
 
 }  // namespace omnibal::schedule

@@ -61,17 +61,12 @@ Status check_actions(const Schedule& schedule, ActionTable& seen) {
 
 /// Every (kind, stage, micro-batch) that must be there is.
 Status check_complete(const Schedule& schedule, const ActionTable& seen, bool lowered) {
-  bool has_weight_grads = false;
-  for (const auto& actions : schedule.ranks) {
-    for (const Action& action : actions) {
-      has_weight_grads = has_weight_grads || action.kind == ActionKind::kWeightGrad;
-    }
-  }
+  const bool splits = has_weight_grads(schedule);
   for (int kind = 0; kind < kNumActionKinds; ++kind) {
     for (std::int32_t stage = 0; stage < schedule.num_stages; ++stage) {
       for (std::int32_t m = 0; m < schedule.num_micro_batches; ++m) {
         const Action action{static_cast<ActionKind>(kind), StageIndex{stage}, MicroBatchIndex{m}};
-        const bool needed = action.kind == ActionKind::kWeightGrad ? has_weight_grads
+        const bool needed = action.kind == ActionKind::kWeightGrad ? splits
                             : is_compute(action.kind)
                                 ? true
                                 : lowered && transfer_has_partner(schedule, action);

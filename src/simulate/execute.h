@@ -11,6 +11,13 @@
 
 namespace omnibal::simulate {
 
+/// Of a backward action: recomputation first; a split one leaves the weight gradient out.
+inline double backward_seconds(const CompiledSchedule& schedule, const PipelineTimes& times,
+                               std::size_t cell) {
+  const double seconds = times.recompute_s[cell] + times.backward_s[cell];
+  return schedule.splits_backward ? seconds - times.weight_grad_s[cell] : seconds;
+}
+
 /// Calls visit(step, start, end) in an order of cause and effect; returns the latest end.
 template <class Visit>
 double execute(const CompiledSchedule& schedule, const PipelineTimes& times, const Visit& visit) {
@@ -24,14 +31,16 @@ double execute(const CompiledSchedule& schedule, const PipelineTimes& times, con
     const auto cell = static_cast<std::size_t>(step.cell);
     double& clock = clocks[static_cast<std::size_t>(step.rank)];
     double start = clock;
-    if (step.backward) {
-      if (step.waits) start = std::max(start, backward_end[cell + 1] + times.gradient_s[cell]);
-      clock = start + (times.recompute_s[cell] + times.backward_s[cell]);
-      backward_end[cell] = clock;
-    } else {
+    if (step.kind == schedule::ActionKind::kForward) {
       if (step.waits) start = std::max(start, forward_end[cell - 1] + times.activation_s[cell - 1]);
       clock = start + times.forward_s[cell];
       forward_end[cell] = clock;
+    } else if (step.kind == schedule::ActionKind::kBackward) {
+      if (step.waits) start = std::max(start, backward_end[cell + 1] + times.gradient_s[cell]);
+      clock = start + backward_seconds(schedule, times, cell);
+      backward_end[cell] = clock;
+    } else {
+      clock = start + times.weight_grad_s[cell];
     }
     visit(step, start, clock);
   }

@@ -10,9 +10,11 @@ namespace {
 using schedule::Action;
 using schedule::ActionKind;
 
+/// Of one micro-batch on one stage.
 struct MicroBatchBytes {
-  std::int64_t kept = 0;       // between forward and backward
-  std::int64_t transient = 0;  // on top while it runs
+  std::int64_t kept = 0;         // between forward and backward
+  std::int64_t for_weights = 0;  // between a split backward and its weight gradient
+  std::int64_t transient = 0;    // on top while it runs
 };
 
 struct StageBytes {
@@ -35,6 +37,7 @@ std::vector<StageBytes> bytes_of_stages(const cost::Profile& profile,
         const bool recomputes = !recompute.empty() && recompute[i];
         fixed += layers[i].static_bytes;
         bytes.kept += recomputes ? layers[i].recomputed_bytes : layers[i].activation_bytes;
+        if (profile.layers[i].trainable) bytes.for_weights += layers[i].activation_bytes;
         if (recomputes) bytes.transient = std::max(bytes.transient, layers[i].activation_bytes);
       }
       stages[s].fixed = std::max(stages[s].fixed, fixed);
@@ -44,29 +47,69 @@ std::vector<StageBytes> bytes_of_stages(const cost::Profile& profile,
   return stages;
 }
 
+/// What a rank holds as its list is replayed.
+class RankMemory {
+ public:
+  explicit RankMemory(bool splits) : splits_(splits) {}
+
+  void add_stage(const StageBytes& stage) { held_ += stage.fixed; }
+
+  ActionMemory replay(ActionKind kind, const MicroBatchBytes& bytes) {
+    const std::int64_t before = held_;
+    switch (kind) {
+      case ActionKind::kForward:
+        held_ += bytes.kept;
+        return {held_ + bytes.transient, held_};
+      case ActionKind::kBackward:
+        held_ += (splits_ ? bytes.for_weights : 0) - bytes.kept;
+        return {std::max(before + bytes.transient, held_), held_};
+      default:
+        held_ -= bytes.for_weights;
+        return {before, held_};
+    }
+  }
+
+ private:
+  bool splits_;
+  std::int64_t held_ = 0;
+};
+
 }  // namespace
+
+std::vector<std::vector<ActionMemory>> memory_of_ranks(const schedule::Schedule& schedule,
+                                                       const cost::Profile& profile,
+                                                       const partition::Cuts& cuts,
+                                                       const recompute::RecomputeMask& recompute,
+                                                       std::span<const cost::Load> loads) {
+  assert(static_cast<std::size_t>(schedule.num_micro_batches) == loads.size());
+  const auto num_layers = static_cast<std::int32_t>(profile.layers.size());
+  const std::vector<StageBytes> stages =
+      bytes_of_stages(profile, partition::stage_ranges(cuts, num_layers), recompute, loads);
+  std::vector<RankMemory> ranks(schedule.ranks.size(), RankMemory(has_weight_grads(schedule)));
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    ranks[static_cast<std::size_t>(schedule.stage_rank[s].value())].add_stage(stages[s]);
+  }
+  std::vector<std::vector<ActionMemory>> memory(schedule.ranks.size());
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    for (const Action& action : schedule.ranks[rank]) {
+      if (!is_compute(action.kind)) continue;
+      const StageBytes& stage = stages[static_cast<std::size_t>(action.stage.value())];
+      memory[rank].push_back(ranks[rank].replay(
+          action.kind, stage.micro_batches[static_cast<std::size_t>(action.micro_batch.value())]));
+    }
+  }
+  return memory;
+}
 
 std::vector<std::int64_t> peak_bytes(const schedule::Schedule& schedule,
                                      const cost::Profile& profile, const partition::Cuts& cuts,
                                      const recompute::RecomputeMask& recompute,
                                      std::span<const cost::Load> loads) {
-  assert(static_cast<std::size_t>(schedule.num_micro_batches) == loads.size());
-  const auto num_layers = static_cast<std::int32_t>(profile.layers.size());
-  const std::vector<StageBytes> stages =
-      bytes_of_stages(profile, partition::stage_ranges(cuts, num_layers), recompute, loads);
-  std::vector<std::int64_t> held(stages.size(), 0);
-  std::vector<std::int64_t> peaks(stages.size(), 0);
-  for (const std::vector<Action>& actions : schedule.ranks) {
-    for (const Action& action : actions) {
-      const auto s = static_cast<std::size_t>(action.stage.value());
-      const MicroBatchBytes& bytes =
-          stages[s].micro_batches[static_cast<std::size_t>(action.micro_batch.value())];
-      if (action.kind == ActionKind::kForward) held[s] += bytes.kept;
-      if (is_compute(action.kind)) {
-        peaks[s] = std::max(peaks[s], stages[s].fixed + held[s] + bytes.transient);
-      }
-      if (action.kind == ActionKind::kBackward) held[s] -= bytes.kept;
-    }
+  std::vector<std::int64_t> peaks;
+  for (const auto& actions : memory_of_ranks(schedule, profile, cuts, recompute, loads)) {
+    std::int64_t peak = 0;
+    for (const ActionMemory& action : actions) peak = std::max(peak, action.during_bytes);
+    peaks.push_back(peak);
   }
   return peaks;
 }

@@ -2,6 +2,7 @@
 #include "omnibal/simulate/stage_times.h"
 
 #include <cassert>
+#include <limits>
 
 namespace omnibal::simulate {
 namespace {
@@ -22,8 +23,8 @@ double transfer_s(const cluster::Link& link, double bytes) {
 void resize(PipelineTimes& times, std::size_t num_stages, std::size_t num_micro_batches) {
   times.num_stages = static_cast<std::int32_t>(num_stages);
   times.num_micro_batches = static_cast<std::int32_t>(num_micro_batches);
-  for (std::vector<double>* field : {&times.forward_s, &times.backward_s, &times.recompute_s,
-                                     &times.activation_s, &times.gradient_s}) {
+  for (std::vector<double>* field : {&times.forward_s, &times.backward_s, &times.weight_grad_s,
+                                     &times.recompute_s, &times.activation_s, &times.gradient_s}) {
     field->resize(num_stages * num_micro_batches);
   }
 }
@@ -41,6 +42,7 @@ std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition
          ++i) {
       stage.forward_s += layers[i].forward_s;
       stage.backward_s += layers[i].backward_s;
+      stage.weight_grad_s += layers[i].weight_grad_s;
       if (!recompute.empty() && recompute[i]) stage.recompute_s += layers[i].recompute_s;
     }
     if (range.end == num_layers) continue;
@@ -53,14 +55,26 @@ std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank) {
-  const auto node_of = [&](std::int64_t stage) {
-    return ((stage * sizes.dp + dp_rank) * sizes.tp) / cluster.devices_per_node;
+  std::vector<RankIndex> stage_rank;
+  for (std::int64_t rank = 0; rank < sizes.pp; ++rank) {
+    stage_rank.emplace_back(static_cast<std::int32_t>(rank));
+  }
+  return boundary_links(cluster, sizes, dp_rank, stage_rank);
+}
+
+std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
+                                          const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
+                                          std::span<const RankIndex> stage_rank) {
+  const auto node_of = [&](RankIndex rank) {
+    return ((rank.value() * sizes.dp + dp_rank) * sizes.tp) / cluster.devices_per_node;
   };
   std::vector<cluster::Link> links;
-  for (std::int64_t stage = 0; stage + 1 < sizes.pp; ++stage) {
-    const bool inside = node_of(stage) == node_of(stage + 1);
-    cluster::Link link = inside ? cluster.inner : cluster.outer;
+  for (std::size_t stage = 0; stage + 1 < stage_rank.size(); ++stage) {
+    const RankIndex from = stage_rank[stage];
+    const RankIndex to = stage_rank[stage + 1];
+    cluster::Link link = node_of(from) == node_of(to) ? cluster.inner : cluster.outer;
     link.bytes_per_s *= static_cast<double>(sizes.tp);
+    if (from == to) link = {std::numeric_limits<double>::infinity(), 0};
     links.push_back(link);
   }
   return links;
@@ -76,6 +90,7 @@ void fill_pipeline_times(std::span<const StageCost> stages, std::span<const clus
       const StageCost& stage = stages[s];
       out.forward_s[cell] = stage.forward_s.at(load);
       out.backward_s[cell] = stage.backward_s.at(load);
+      out.weight_grad_s[cell] = stage.weight_grad_s.at(load);
       out.recompute_s[cell] = stage.recompute_s.at(load);
       const bool sends = s < links.size();
       out.activation_s[cell] = sends ? transfer_s(links[s], stage.boundary_bytes.at(load)) : 0.0;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "omnibal/simulate/step.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 
-#include "omnibal/simulate/pipeline.h"
-
 namespace omnibal::simulate {
 namespace {
 
 using Field = std::vector<double> PipelineTimes::*;
-constexpr std::array<Field, 3> kComputeFields = {
-    &PipelineTimes::forward_s, &PipelineTimes::backward_s, &PipelineTimes::recompute_s};
+/// weight_grad_s is a part of backward_s.
+constexpr std::array<Field, 3> kBusyFields = {&PipelineTimes::forward_s, &PipelineTimes::backward_s,
+                                              &PipelineTimes::recompute_s};
+constexpr std::array<Field, 4> kComputeFields = {
+    &PipelineTimes::forward_s, &PipelineTimes::backward_s, &PipelineTimes::weight_grad_s,
+    &PipelineTimes::recompute_s};
 constexpr std::array<Field, 2> kLinkFields = {&PipelineTimes::activation_s,
                                               &PipelineTimes::gradient_s};
 
@@ -26,7 +30,13 @@ bool has_shape(const PipelineTimes& times, const CompiledSchedule& schedule) {
          std::all_of(kLinkFields.begin(), kLinkFields.end(), full);
 }
 
-Status check_shapes(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines) {
+Status check_shapes(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines,
+                    const StepEnd& end) {
+  const auto num_stages = static_cast<std::size_t>(schedule.num_stages);
+  if (!end.empty() && (end.reduce_s.size() != num_stages || end.optimizer_s.size() != num_stages ||
+                       end.gather_s.size() != num_stages)) {
+    return Error(ErrorCode::kInvalidArgument, "the end of the step is not given for every stage");
+  }
   if (pipelines.empty()) {
     return Error(ErrorCode::kInvalidArgument, "a step needs at least one data-parallel rank");
   }
@@ -73,6 +83,42 @@ PipelineTimes free_links(PipelineTimes times) {
   return times;
 }
 
+std::vector<double> mean_everywhere(const std::vector<double>& values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return std::vector<double>(values.size(), sum / static_cast<double>(values.size()));
+}
+
+StepEnd equal_stages(const StepEnd& end) {
+  if (end.empty()) return {};
+  return {mean_everywhere(end.reduce_s), mean_everywhere(end.optimizer_s),
+          mean_everywhere(end.gather_s)};
+}
+
+StepEnd free_reduction(StepEnd end) {
+  std::ranges::fill(end.reduce_s, 0.0);
+  std::ranges::fill(end.gather_s, 0.0);
+  return end;
+}
+
+/// The step of all pipelines together: the slowest one's computation, then the end of the step.
+StepEndTimeline run_step(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines,
+                         const StepEnd& end) {
+  double computed_s = 0;
+  std::vector<double> ready_s(end.reduce_s.size(), 0.0);
+  for (const PipelineTimes& times : pipelines) {
+    computed_s = std::max(computed_s, makespan(schedule, times));
+    if (end.empty()) continue;
+    const std::vector<double> done = gradients_done(schedule, times);
+    for (std::size_t s = 0; s < done.size(); ++s) ready_s[s] = std::max(ready_s[s], done[s]);
+  }
+  return run_step_end(schedule, end, ready_s, computed_s);
+}
+
+double step_seconds(const CompiledSchedule& schedule, const PipelineTimes& every_rank,
+                    const StepEnd& end) {
+  return run_step(schedule, std::span(&every_rank, 1), end).makespan_s;
+}
+
 double sum_of(std::span<const PipelineTimes> pipelines, Field field) {
   double sum = 0;
   for (const PipelineTimes& times : pipelines) {
@@ -81,37 +127,43 @@ double sum_of(std::span<const PipelineTimes> pipelines, Field field) {
   return sum;
 }
 
-Breakdown break_down(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines,
-                     double actual_makespan, double num_devices) {
+/// Fills the breakdown of a step whose makespan is known.
+void break_down(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines,
+                const StepEnd& end, double num_devices, StepSimulation& step) {
   const PipelineTimes ranks = equal_ranks(pipelines);
   const PipelineTimes stages = equal_stages(ranks);
-  const double equal_ranks_s = std::min(actual_makespan, makespan(schedule, ranks));
-  const double equal_stages_s = std::min(equal_ranks_s, makespan(schedule, stages));
-  const double free_links_s = std::min(equal_stages_s, makespan(schedule, free_links(stages)));
-  Breakdown parts;
-  parts.useful_s =
-      sum_of(pipelines, &PipelineTimes::forward_s) + sum_of(pipelines, &PipelineTimes::backward_s);
+  const StepEnd even_end = equal_stages(end);
+  const StepEnd free_end = free_reduction(even_end);
+  const double equal_ranks_s = std::min(step.makespan_s, step_seconds(schedule, ranks, end));
+  const double equal_stages_s = std::min(equal_ranks_s, step_seconds(schedule, stages, even_end));
+  const double free_end_s = std::min(equal_stages_s, step_seconds(schedule, stages, free_end));
+  const double free_links_s =
+      std::min(free_end_s, step_seconds(schedule, free_links(stages), free_end));
+  step.optimizer_s = static_cast<double>(pipelines.size()) *
+                     std::accumulate(end.optimizer_s.begin(), end.optimizer_s.end(), 0.0);
+  step.reduction_s = (equal_stages_s - free_end_s) * num_devices;
+  Breakdown& parts = step.breakdown;
+  parts.useful_s = sum_of(pipelines, &PipelineTimes::forward_s) +
+                   sum_of(pipelines, &PipelineTimes::backward_s) + step.optimizer_s;
   parts.recompute_s = sum_of(pipelines, &PipelineTimes::recompute_s);
-  parts.rank_imbalance_s = (actual_makespan - equal_ranks_s) * num_devices;
+  parts.rank_imbalance_s = (step.makespan_s - equal_ranks_s) * num_devices;
   parts.stage_imbalance_s = (equal_ranks_s - equal_stages_s) * num_devices;
   parts.communication_s = (equal_stages_s - free_links_s) * num_devices;
   // No device is busier than the makespan: less than 0 is rounding.
   parts.bubble_s = std::max(0.0, free_links_s * num_devices - (parts.useful_s + parts.recompute_s));
-  return parts;
 }
 
 /// Adds the ranks of one pipeline.
-void append_use(const CompiledSchedule& schedule, const PipelineTimes& times, double makespan_s,
-                std::vector<RankUse>& out) {
+void append_use(const CompiledSchedule& schedule, const PipelineTimes& times, const StepEnd& end,
+                double makespan_s, std::vector<RankUse>& out) {
   std::vector<RankUse> use(static_cast<std::size_t>(schedule.num_ranks));
-  for (std::int32_t m = 0; m < times.num_micro_batches; ++m) {
-    for (std::int32_t stage = 0; stage < times.num_stages; ++stage) {
-      const std::size_t cell = times.index(m, stage);
-      const std::int32_t rank = schedule.stage_rank[static_cast<std::size_t>(stage)];
-      for (const Field field : kComputeFields) {
-        use[static_cast<std::size_t>(rank)].busy_s += (times.*field)[cell];
-      }
+  for (std::int32_t stage = 0; stage < times.num_stages; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    double& busy_s = use[static_cast<std::size_t>(schedule.stage_rank[s])].busy_s;
+    for (std::int32_t m = 0; m < times.num_micro_batches; ++m) {
+      for (const Field field : kBusyFields) busy_s += (times.*field)[times.index(m, stage)];
     }
+    if (!end.empty()) busy_s += end.optimizer_s[s];
   }
   for (RankUse& rank : use) rank.idle_s = std::max(0.0, makespan_s - rank.busy_s);
   out.insert(out.end(), use.begin(), use.end());
@@ -120,17 +172,16 @@ void append_use(const CompiledSchedule& schedule, const PipelineTimes& times, do
 }  // namespace
 
 Result<StepSimulation> simulate_step(const CompiledSchedule& schedule,
-                                     std::span<const PipelineTimes> pipelines) {
-  OMNIBAL_RETURN_IF_ERROR(check_shapes(schedule, pipelines));
+                                     std::span<const PipelineTimes> pipelines, const StepEnd& end) {
+  OMNIBAL_RETURN_IF_ERROR(check_shapes(schedule, pipelines, end));
   StepSimulation step;
+  step.end = run_step(schedule, pipelines, end);
+  step.makespan_s = step.end.makespan_s;
   for (const PipelineTimes& times : pipelines) {
-    step.makespan_s = std::max(step.makespan_s, makespan(schedule, times));
-  }
-  for (const PipelineTimes& times : pipelines) {
-    append_use(schedule, times, step.makespan_s, step.ranks);
+    append_use(schedule, times, end, step.makespan_s, step.ranks);
   }
   const auto num_devices = static_cast<double>(step.ranks.size());
-  step.breakdown = break_down(schedule, pipelines, step.makespan_s, num_devices);
+  break_down(schedule, pipelines, end, num_devices, step);
   double idle_s = 0;
   for (const RankUse& rank : step.ranks) idle_s += rank.idle_s;
   if (step.makespan_s > 0) step.bubble_fraction = idle_s / (step.makespan_s * num_devices);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "omnibal/simulate/stage_memory.h"
-
 namespace omnibal::simulate {
 namespace {
 
@@ -56,11 +54,14 @@ Result<StepReport> report_step(const StepCase& step) {
         step.links.empty() ? std::span<const cluster::Link>() : step.links[rank];
     pipelines.push_back(pipeline_times(stages, links, step.loads[rank]));
     report.timelines.push_back(simulate(compiled, pipelines.back()));
-    const std::vector<std::int64_t> peaks =
-        peak_bytes(step.schedule, step.profile, step.cuts, step.recompute, step.loads[rank]);
-    report.peak_bytes.insert(report.peak_bytes.end(), peaks.begin(), peaks.end());
+    report.memory.push_back(
+        memory_of_ranks(step.schedule, step.profile, step.cuts, step.recompute, step.loads[rank]));
+    for (const std::vector<ActionMemory>& actions : report.memory.back()) {
+      report.peak_bytes.push_back(
+          std::ranges::max(actions, {}, &ActionMemory::during_bytes).during_bytes);
+    }
   }
-  OMNIBAL_ASSIGN(report.step, simulate_step(compiled, pipelines));
+  OMNIBAL_ASSIGN(report.step, simulate_step(compiled, pipelines, step.end));
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "omnibal/simulate/chrome_trace.h"
 #include "partition/workload_w.h"
 #include "schedule/written.h"
 #include "simulate/uniform_times.h"
@@ -93,9 +94,6 @@ TEST(Compile, RefusesWhatCannotBeSimulated) {
   Schedule s = *make_schedule(ScheduleKind::kOneFOneB, 2, 2);
   s.ranks[0].pop_back();
   EXPECT_EQ(compile(s).error().code, ErrorCode::kInternal);
-  Schedule w = *make_schedule(ScheduleKind::kOneFOneB, 1, 1);
-  w.ranks[0].push_back(schedule::action_of("0W0"));
-  EXPECT_EQ(compile(w).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(ChromeTrace, IsJsonWithASliceForEveryInterval) {
@@ -118,6 +116,26 @@ TEST(ChromeTrace, IsJsonWithASliceForEveryInterval) {
       R"({"ph":"X","cat":"forward","name":"F1","pid":1,"tid":0,"ts":1000.0,"dur":1000.0,
           "args":{"stage":0,"micro_batch":1}})");
   EXPECT_THAT(trace["traceEvents"], testing::Contains(wanted));
+}
+
+TEST(ChromeTrace, ShowsWeightGradientsMemoryAndTheEndOfTheStep) {
+  const Schedule s = *make_schedule(ScheduleKind::kZbH1, 2, 2);
+  const std::vector<Timeline> timelines{simulate(*compile(s), uniform_times({0.001, 0.001}, 2))};
+  const std::vector<std::vector<std::vector<ActionMemory>>> memory{
+      std::vector(2, std::vector<ActionMemory>(6, {7, 5}))};
+  const std::vector<StepEndSpan> end{{StepEndSpan::Kind::kReduce, 1, 1, 0.008, 0.009}};
+  const auto trace = nlohmann::json::parse(chrome_trace(timelines, {memory, end}));
+  std::map<std::string, int> kinds;
+  for (const auto& event : trace["traceEvents"]) {
+    ++kinds[event.value("cat", event["ph"].get<std::string>())];
+  }
+  EXPECT_EQ(kinds["weight gradient"], 4);
+  EXPECT_EQ(kinds["backward"], 4);
+  EXPECT_EQ(kinds["C"], 2 * 12);
+  EXPECT_EQ(kinds["M"], 1 + 2 + 2);
+  EXPECT_THAT(trace["traceEvents"], testing::Contains(nlohmann::json::parse(
+                                        R"({"ph":"X","cat":"step end","name":"reduce gradients",
+          "pid":0,"tid":3,"ts":8000.0,"dur":1000.0,"args":{"stage":1}})")));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "omnibal/metrics/stages.h"
 #include "omnibal/simulate/stage_memory.h"
 
@@ -117,6 +119,86 @@ TEST(PeakBytes, OfEqualLoadsIsTheFormula) {
       const std::vector<std::int64_t> peaks = peak_bytes(s, profile, kCuts, kMask, loads);
       for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(peaks[i], stages[i].peak_bytes);
     }
+  }
+}
+
+TEST(BoundaryLinks, FollowTheStagesToTheirRanks) {
+  cluster::ClusterSpec cluster;
+  cluster.devices_per_node = 2;
+  cluster.inner = {100, 1};
+  cluster.outer = {10, 2};
+  const auto rates = [&](schedule::ScheduleKind kind, std::int32_t stages) {
+    const auto s = *schedule::make_schedule(kind, stages, 4, {.chunks = 2});
+    std::vector<double> found;
+    for (const cluster::Link& link : boundary_links(cluster, {.pp = stages / 2}, 0, s.stage_rank)) {
+      found.push_back(link.bytes_per_s);
+      EXPECT_EQ(link.latency_s, link.bytes_per_s == 100 ? 1 : link.bytes_per_s == 10 ? 2 : 0);
+    }
+    return found;
+  };
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  // Four ranks, two a node; the interleaved ring closes over both nodes, the V turns inside rank 3.
+  EXPECT_EQ(rates(schedule::ScheduleKind::kInterleaved, 8),
+            (std::vector<double>{100, 10, 100, 10, 100, 10, 100}));
+  EXPECT_EQ(rates(schedule::ScheduleKind::kZbV, 8),
+            (std::vector<double>{100, 10, 100, kNone, 100, 10, 100}));
+}
+
+TEST(PipelineTimes, WeightGradientsAreAPartOfTheBackward) {
+  const cost::Profile profile = small_profile(true);
+  const std::vector<StageCost> costs = stage_costs(profile, kCuts, kMask);
+  const PipelineTimes times = pipeline_times(costs, {}, std::vector<cost::Load>{profile.load});
+  EXPECT_EQ(times.weight_grad_s[0], 0);  // frozen
+  for (std::size_t s = 1; s < 3; ++s) {
+    EXPECT_GT(times.weight_grad_s[s], 0);
+    EXPECT_LE(times.weight_grad_s[s], times.backward_s[s]);
+  }
+  EXPECT_DOUBLE_EQ(2 * times.weight_grad_s[2], times.backward_s[2]);
+}
+
+/// Six layers of one stage a layer, kept 10, kept 1 if recomputed, fixed 100.
+cost::Profile plain_profile(bool frozen_end) {
+  cost::Profile profile;
+  profile.layers.resize(6);
+  for (cost::LayerProfile& layer : profile.layers) {
+    layer.activation_bytes.constant = 10;
+    layer.recomputed_bytes.constant = 1;
+    layer.static_bytes.constant = 100;
+  }
+  profile.layers.back().trainable = !frozen_end;
+  return profile;
+}
+
+const partition::Cuts kSixStages{LayerIndex{1}, LayerIndex{2}, LayerIndex{3}, LayerIndex{4},
+                                 LayerIndex{5}};
+
+TEST(PeakBytes, OfARankCountAllItsStages) {
+  const cost::Profile profile = plain_profile(false);
+  const std::vector<cost::Load> loads(12);
+  const auto v = *schedule::make_schedule(schedule::ScheduleKind::kZbV, 6, 12, {.chunks = 2});
+  // Two stages of 100 and at most 2 p = 6 activations of 10.
+  EXPECT_EQ(peak_bytes(v, profile, kSixStages, {}, loads),
+            (std::vector<std::int64_t>{260, 260, 260}));
+  const auto turns =
+      *schedule::make_schedule(schedule::ScheduleKind::kInterleaved, 6, 12, {.chunks = 2});
+  EXPECT_EQ(peak_bytes(turns, profile, kSixStages, {}, loads),
+            (std::vector<std::int64_t>{200 + 80, 200 + 60, 200 + 40}));
+}
+
+TEST(PeakBytes, OfASplitBackwardLastUntilTheWeightGradient) {
+  const auto h1 = *schedule::make_schedule(schedule::ScheduleKind::kZbH1, 6, 12);
+  const std::vector<cost::Load> loads(12);
+  EXPECT_EQ(peak_bytes(h1, plain_profile(false), kSixStages, {}, loads),
+            std::vector<std::int64_t>(6, 160));
+  // A frozen layer has no weight gradient: the last stage holds one at a time.
+  EXPECT_EQ(peak_bytes(h1, plain_profile(true), kSixStages, {}, loads).back(), 110);
+  // Recomputed: kept 1 until the backward, then 10 until the weight gradient. Stage s of 6 holds
+  // 6 - s of the former and s of the latter while the next backward runs, then one more.
+  const recompute::RecomputeMask all(6, true);
+  const std::vector<std::int64_t> peaks =
+      peak_bytes(h1, plain_profile(false), kSixStages, all, loads);
+  for (std::int64_t s = 0; s < 6; ++s) {
+    EXPECT_EQ(peaks[static_cast<std::size_t>(s)], 100 + (6 - s) + 10 * s + 10);
   }
 }
 

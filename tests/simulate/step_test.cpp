@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "omnibal/simulate/pipeline.h"
+#include "omnibal/simulate/step.h"
 #include "simulate/uniform_times.h"
 
 namespace omnibal::simulate {

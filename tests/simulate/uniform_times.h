@@ -8,7 +8,8 @@
 
 namespace omnibal::simulate {
 
-/// Stage s takes forward[s] and twice as long backward in every micro-batch; links cost nothing.
+/// Stage s takes forward[s] and twice as long backward (half of it for weights) in every
+/// micro-batch; links cost nothing.
 inline PipelineTimes uniform_times(const std::vector<double>& forward,
                                    std::int32_t num_micro_batches) {
   const auto num_stages = static_cast<std::int32_t>(forward.size());
@@ -17,6 +18,7 @@ inline PipelineTimes uniform_times(const std::vector<double>& forward,
     for (std::int32_t s = 0; s < num_stages; ++s) {
       times.forward_s[times.index(m, s)] = forward[static_cast<std::size_t>(s)];
       times.backward_s[times.index(m, s)] = 2 * forward[static_cast<std::size_t>(s)];
+      times.weight_grad_s[times.index(m, s)] = forward[static_cast<std::size_t>(s)];
     }
   }
   return times;
@@ -29,6 +31,9 @@ inline PipelineTimes random_times(PhiloxRng& rng, std::int32_t num_stages,
   for (std::vector<double>* field : {&times.forward_s, &times.backward_s, &times.recompute_s,
                                      &times.activation_s, &times.gradient_s}) {
     for (double& seconds : *field) seconds = rng.uniform();
+  }
+  for (std::size_t cell = 0; cell < times.backward_s.size(); ++cell) {
+    times.weight_grad_s[cell] = rng.uniform() * times.backward_s[cell];
   }
   for (std::int32_t m = 0; m < num_micro_batches; ++m) {
     times.activation_s[times.index(m, num_stages - 1)] = 0;

@@ -102,6 +102,7 @@ Status check_bytes(const Profile& profile, const Load& load, std::int64_t micro_
 /// by stage.
 struct LayerTimes {
   LinearCost forward_s, backward_s, recompute_s;
+  LinearCost weight_grad_s;  // the part of backward_s that is not input gradient
 };
 std::vector<LayerTimes> layer_times(const Profile& profile);
 

@@ -24,7 +24,7 @@ namespace omnibal::plan {
 
 struct PlanPipeline {
   cluster::ParallelSizes sizes;
-  cluster::ClusterSpec cluster;  // name, nodes and links only
+  cluster::ClusterSpec cluster;  // name, nodes, links and rate of the memory only
   schedule::Schedule schedule;
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;

@@ -4,9 +4,9 @@
 // execute the same lists.
 //
 //   OMNIBAL_ASSIGN(Schedule s, make_schedule(ScheduleKind::kOneFOneB, 4, 32));
-//   OMNIBAL_RETURN_IF_ERROR(validate(s));
-//   to_text(s.ranks[2]);    // "2F0 2F1 2B0 2F2 2B1 ..."
-//   const Schedule with_transfers = lower(s);
+//   OMNIBAL_ASSIGN(Schedule v, make_schedule(ScheduleKind::kZbV, 8, 32, {.chunks = 2}));  // 4
+//   ranks OMNIBAL_RETURN_IF_ERROR(validate(s)); to_text(s.ranks[2]);    // "2F0 2F1 2B0 2F2 2B1
+//   ..." const Schedule with_transfers = lower(s);
 //
 // Not for times: those stand in simulate::PipelineTimes.
 #pragma once
@@ -23,11 +23,15 @@
 namespace omnibal::schedule {
 
 enum class ScheduleKind {
-  kGPipe,    // all forwards, then all backwards, both in the order of the micro-batches
-  kOneFOneB  // PipeDream-Flush: stage s of p runs p - 1 - s forwards ahead, then alternates
+  kGPipe,        // all forwards, then all backwards, both in the order of the micro-batches
+  kOneFOneB,     // PipeDream-Flush: stage s of p runs p - 1 - s forwards ahead, then alternates
+  kInterleaved,  // Megatron-LM's 1F1B over several chunks: stage s on rank s % p
+  kZbH1,         // zero bubble H1: backwards split, weight gradients fill the drain
+  kZbV           // zero bubble V: backwards split, rank r runs stages r and 2 p - 1 - r
 };
 
-std::string_view to_string(ScheduleKind kind);  // "gpipe", "1f1b"
+std::string_view to_string(ScheduleKind kind);  // "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v"
+std::vector<std::string> schedule_kinds();      // the names of all
 /// Error: kInvalidArgument, naming the kinds there are.
 Result<ScheduleKind> parse_schedule_kind(std::string_view text);
 
@@ -65,10 +69,21 @@ struct Schedule {
 /// and simulating one needs about 40 bytes an action.
 inline constexpr std::int64_t kMaxActions = std::int64_t{1} << 22;
 
-/// Compute actions only; stage s on rank s. O(stages x micro-batches). Error: kInvalidArgument (no
-/// stages, no micro-batches, more than kMaxActions).
+struct ScheduleOptions {
+  std::int32_t chunks = 1;  // stages a rank runs: interleaved 2 or more, zb-v 2, the others 1
+};
+/// The fewest chunks that the kind takes.
+std::int32_t fewest_chunks(ScheduleKind kind);
+
+/// Compute actions only; num_stages / chunks ranks. Any number of micro-batches, also fewer than
+/// ranks or no multiple of them. O(stages x micro-batches). Error: kInvalidArgument (no stages, no
+/// micro-batches, more than kMaxActions, chunks that the kind does not take or that do not divide
+/// the stages).
 Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
-                               std::int32_t num_micro_batches);
+                               std::int32_t num_micro_batches, const ScheduleOptions& options = {});
+
+/// Whether backwards are split: kBackward is the input gradient alone, kWeightGrad comes later.
+bool has_weight_grads(const Schedule& schedule);
 
 /// Adds sends and receives between stages on different ranks: a receive directly before the action
 /// that needs it, a send directly after the one that produces. Sends do not wait for the receiver.
@@ -89,11 +104,17 @@ struct ActionPosition {
 };
 std::vector<ActionPosition> execution_order(const Schedule& schedule);
 
-/// Most micro-batches that stage `stage` holds between forward and backward, by replaying the
-/// list.
+/// Most micro-batches whose activations stage `stage` holds at once, by replaying the list: from
+/// the forward to the end of the backward, of a split one to the end of the weight gradient.
 std::int64_t in_flight(const Schedule& schedule, StageIndex stage);
 /// in_flight of every stage.
 std::vector<std::int64_t> in_flight(const Schedule& schedule);
+/// The same of every rank, over all its stages together: its stages are not fullest at once, so
+/// that a rank may hold less than the sum over its stages.
+std::vector<std::int64_t> in_flight_of_ranks(const Schedule& schedule);
+/// Of every stage, most micro-batches between backward and weight gradient at once: of these a
+/// layer that recomputes holds its activations again. 0 where backwards are whole.
+std::vector<std::int64_t> awaiting_weight_grad(const Schedule& schedule);
 
 /// "2F0": stage 2, forward, micro-batch 0.
 std::string to_text(const Action& action);

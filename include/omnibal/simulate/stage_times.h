@@ -26,6 +26,7 @@ namespace omnibal::simulate {
 struct StageCost {
   cost::LinearCost forward_s;
   cost::LinearCost backward_s;      // input + weight gradients
+  cost::LinearCost weight_grad_s;   // the part of backward_s that a split backward runs apart
   cost::LinearCost recompute_s;     // of the layers that recompute
   cost::LinearCost boundary_bytes;  // to the next stage; last stage: 0
   cost::LinearCost gradient_bytes;  // back over the same boundary; 0 if nothing before trains
@@ -42,6 +43,12 @@ std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank = 0);
+
+/// The same for stages dealt out to sizes.pp ranks as `stage_rank` says; a boundary inside a rank
+/// takes no time. [stages - 1].
+std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
+                                          const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
+                                          std::span<const RankIndex> stage_rank);
 
 /// Times of one pipeline, a load a micro-batch. `links`: one a boundary, or empty: transfers take
 /// no time. O(stages x micro-batches).

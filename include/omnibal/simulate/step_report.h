@@ -6,7 +6,7 @@
 //
 //   OMNIBAL_ASSIGN(const StepReport report, report_step({profile, cuts, mask, schedule, loads}));
 //   report.step.breakdown.bubble_s;
-//   chrome_trace(report.timelines);
+//   chrome_trace(report.timelines, {report.memory, report.step.end.spans});
 //
 // Not for a whole epoch: a compiled schedule and makespan (pipeline.h) are far cheaper.
 #pragma once
@@ -17,7 +17,9 @@
 
 #include "omnibal/base/result.h"
 #include "omnibal/simulate/pipeline.h"
+#include "omnibal/simulate/stage_memory.h"
 #include "omnibal/simulate/stage_times.h"
+#include "omnibal/simulate/step.h"
 
 namespace omnibal::simulate {
 
@@ -27,13 +29,15 @@ struct StepCase {
   const recompute::RecomputeMask& recompute;
   const schedule::Schedule& schedule;
   std::vector<std::vector<cost::Load>> loads;     // [dp][micro-batches]
-  std::vector<std::vector<cluster::Link>> links;  // [dp][pp - 1], or empty: transfers take no time
+  std::vector<std::vector<cluster::Link>> links;  // [dp][stages - 1]; empty: transfers are free
+  StepEnd end = {};                               // empty: the step ends with its last backward
 };
 
 struct StepReport {
   StepSimulation step;
-  std::vector<std::int64_t> peak_bytes;  // [dp * pp], data-parallel rank major
+  std::vector<std::int64_t> peak_bytes;  // [dp * ranks], data-parallel rank major
   std::vector<Timeline> timelines;       // [dp]
+  std::vector<std::vector<std::vector<ActionMemory>>> memory;  // [dp][ranks][compute actions]
 };
 
 /// Error: kInvalidArgument if there are not schedule.num_stages - 1 cuts or a rank has not one load

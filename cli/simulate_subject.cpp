@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/simulate_subject.h"
+
+#include <fmt/format.h>
+
+#include "cli/options/index_list.h"
+#include "omnibal/plan/plan_pipeline.h"
+#include "omnibal/simulate/step_report.h"
+
+namespace omnibal::cli {
+namespace {
+
+/// Flags that belong to the other form of the command.
+Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form) {
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    return Error(ErrorCode::kInvalidArgument, fmt::format("{} does not go with {}", name, form))
+        .at_key(name)
+        .with_hint("simulate a plan directory, or a --profile with --cuts and --micro-batches");
+  }
+  return {};
+}
+
+std::vector<std::vector<cost::Load>> loads_of_ranks(const plan::PlanReader& plan,
+                                                    std::int64_t step) {
+  std::vector<std::vector<cost::Load>> loads;
+  for (std::int64_t rank = 0; rank < plan.steps()->dp; ++rank) {
+    loads.push_back(plan::loads_of_step(*plan.steps(), plan.pack_loads(), step, rank));
+  }
+  return loads;
+}
+
+Status check_step(const plan::PlanReader& plan, std::int64_t step) {
+  if (step < plan.steps()->num_steps) return {};
+  return Error(ErrorCode::kOutOfRange, fmt::format("the plan has no step {}", step))
+      .at_key("--step")
+      .with_value(step)
+      .with_limit(plan.steps()->num_steps - 1);
+}
+
+Result<partition::Cuts> cuts_of_flags(const SimulateFlags& flags, std::size_t num_layers) {
+  OMNIBAL_ASSIGN(const std::vector<std::int64_t> layers,
+                 parse_index_list(flags.cuts.value_or(""), "--cuts"));
+  partition::Cuts cuts;
+  for (const std::int64_t layer : layers) {
+    // Anything beyond 32 bits is beyond the layers: check_cuts says so.
+    cuts.push_back(LayerIndex{static_cast<std::int32_t>(std::min<std::int64_t>(layer, INT32_MAX))});
+  }
+  OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, static_cast<std::int32_t>(num_layers)));
+  return cuts;
+}
+
+Result<recompute::RecomputeMask> mask_of_flags(const SimulateFlags& flags, std::size_t num_layers) {
+  OMNIBAL_ASSIGN(const std::vector<std::int64_t> recomputed,
+                 parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
+  return recompute::mask_of(recomputed, num_layers);
+}
+
+/// The schedule of --schedule (else of the subject's kind) and --chunks for the subject's stages
+/// and micro-batches.
+Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
+                                             const SimulateSubject& subject) {
+  OMNIBAL_ASSIGN(const schedule::ScheduleKind kind,
+                 schedule::parse_schedule_kind(
+                     flags.schedule.value_or(std::string(to_string(subject.schedule.kind)))));
+  const std::int64_t chunks = flags.chunks.value_or(schedule::fewest_chunks(kind));
+  return schedule::make_schedule(kind, static_cast<std::int32_t>(subject.cuts.size() + 1),
+                                 static_cast<std::int32_t>(subject.loads[0].size()),
+                                 {.chunks = static_cast<std::int32_t>(chunks)});
+}
+
+Status check_ranks_of_plan(const SimulateSubject& subject) {
+  const auto ranks = static_cast<std::int64_t>(subject.schedule.ranks.size());
+  if (ranks == subject.sizes.pp) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} stages need {} ranks with this schedule, the plan's pipeline has {}",
+                           subject.schedule.num_stages, ranks, subject.sizes.pp))
+      .at_key("--schedule")
+      .with_value(ranks)
+      .with_limit(subject.sizes.pp)
+      .with_hint("give the cuts of as many stages a rank as the schedule runs: --cuts");
+}
+
+Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
+  OMNIBAL_RETURN_IF_ERROR(refuse_flags({{"--profile", flags.profile.has_value()},
+                                        {"--micro-batches", flags.micro_batches.has_value()},
+                                        {"--loads", flags.loads.has_value()},
+                                        {"--tp", flags.tp.has_value()},
+                                        {"--dp", flags.dp.has_value()}},
+                                       "a plan directory, which has its own"));
+  OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
+  OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
+  OMNIBAL_RETURN_IF_ERROR(check_step(plan, flags.step.value_or(0)));
+  const std::size_t num_layers = plan.profile()->layers.size();
+  SimulateSubject subject{.profile = *plan.profile(),
+                          .cuts = std::move(pipeline.cuts),
+                          .recompute = std::move(pipeline.recompute),
+                          .schedule = std::move(pipeline.schedule),
+                          .loads = loads_of_ranks(plan, flags.step.value_or(0)),
+                          .sizes = pipeline.sizes,
+                          .cluster = std::move(pipeline.cluster),
+                          .links_cost = !pipeline.steps.links.empty()};
+  if (flags.cuts) {
+    OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, num_layers));
+  }
+  if (flags.recompute_layers) {
+    OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, num_layers));
+  }
+  if (flags.schedule || flags.chunks || flags.cuts) {
+    OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
+    OMNIBAL_RETURN_IF_ERROR(check_ranks_of_plan(subject));
+  }
+  return subject;
+}
+
+/// One load a micro-batch: from --loads, or the profile's own --micro-batches times.
+Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
+                                               const cost::Profile& profile) {
+  if (!flags.loads) {
+    if (!flags.micro_batches) {
+      return Error(ErrorCode::kInvalidArgument, "--profile needs --micro-batches or --loads")
+          .at_key("--micro-batches")
+          .with_hint("say how many micro-batches a step has: --micro-batches 32");
+    }
+    return std::vector<cost::Load>(static_cast<std::size_t>(*flags.micro_batches), profile.load);
+  }
+  OMNIBAL_ASSIGN(std::vector<cost::Load> loads, simulate::read_loads(*flags.loads));
+  const auto given = static_cast<std::int64_t>(loads.size());
+  if (flags.micro_batches.value_or(given) == given) return loads;
+  return Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} loads for {} micro-batches",
+                                                        *flags.loads, given, *flags.micro_batches))
+      .at_key("--micro-batches")
+      .with_value(*flags.micro_batches)
+      .with_limit(given);
+}
+
+/// All data-parallel ranks together hold no more actions than one schedule may have.
+Status check_actions(const SimulateSubject& subject) {
+  std::int64_t of_a_rank = 0;
+  for (const auto& actions : subject.schedule.ranks) {
+    of_a_rank += static_cast<std::int64_t>(actions.size());
+  }
+  if (of_a_rank <= schedule::kMaxActions / subject.sizes.dp) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} data-parallel ranks of {} actions are more than can be simulated at "
+                           "once",
+                           subject.sizes.dp, of_a_rank))
+      .at_key("--dp")
+      .with_value(subject.sizes.dp)
+      .with_limit(schedule::kMaxActions / of_a_rank);
+}
+
+Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
+  OMNIBAL_RETURN_IF_ERROR(
+      refuse_flags({{"--step", flags.step.has_value()}}, "--profile, which has no steps"));
+  SimulateSubject subject;
+  OMNIBAL_ASSIGN(subject.profile, cost::read_profile(*flags.profile));
+  OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, subject.profile));
+  subject.loads.push_back(loads);
+  OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, subject.profile.layers.size()));
+  OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, subject.profile.layers.size()));
+  OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
+  subject.sizes = {.tp = flags.tp.value_or(1),
+                   .pp = static_cast<std::int64_t>(subject.schedule.ranks.size()),
+                   .dp = flags.dp.value_or(1)};
+  OMNIBAL_RETURN_IF_ERROR(check_actions(subject));
+  subject.loads.resize(static_cast<std::size_t>(subject.sizes.dp), loads);
+  return subject;
+}
+
+}  // namespace
+
+Result<SimulateSubject> subject_of(const SimulateFlags& flags) {
+  if (flags.directory) return subject_of_plan(flags);
+  if (flags.profile) return subject_of_profile(flags);
+  return Error(ErrorCode::kInvalidArgument, "there is nothing to simulate")
+      .with_hint("name a plan directory, or a --profile with --cuts and --micro-batches");
+}
+
+}  // namespace omnibal::cli

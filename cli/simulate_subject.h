@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `omnibal simulate` simulates: a step of a plan directory, or of a profile with cuts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "omnibal/base/result.h"
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/cost/profile.h"
+#include "omnibal/partition/partition.h"
+#include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/schedule.h"
+
+namespace omnibal::cli {
+
+/// Most data-parallel ranks of a profile: every one is simulated and listed by itself.
+inline constexpr std::int64_t kMostDataParallelRanks = 4096;
+
+struct SimulateFlags {
+  std::optional<std::string> directory;
+  std::optional<std::int64_t> step;
+  std::optional<std::string> profile;
+  std::optional<std::string> cuts;
+  std::optional<std::string> recompute_layers;
+  std::optional<std::int64_t> micro_batches;
+  std::optional<std::string> schedule;
+  std::optional<std::int64_t> chunks;
+  std::optional<std::string> loads;
+  std::optional<std::string> cluster;
+  std::optional<std::int64_t> tp;
+  std::optional<std::int64_t> dp;
+  std::string update = "none";
+  std::optional<std::string> trace;
+};
+
+/// What is simulated, from either form of the command.
+struct SimulateSubject {
+  cost::Profile profile;
+  partition::Cuts cuts;
+  recompute::RecomputeMask recompute;
+  schedule::Schedule schedule;
+  std::vector<std::vector<cost::Load>> loads;   // [dp][micro-batches]
+  cluster::ParallelSizes sizes;                 // pp: ranks of the pipeline
+  std::optional<cluster::ClusterSpec> cluster;  // absent: none was named
+  bool links_cost = false;
+};
+
+/// Errors: flags of the other form or none of either; those of reading a plan or a profile, of
+/// make_schedule; stages that do not fill the plan's ranks.
+Result<SimulateSubject> subject_of(const SimulateFlags& flags);
+
+}  // namespace omnibal::cli

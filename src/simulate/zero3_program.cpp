@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "omnibal/simulate/collectives.h"
+#include "omnibal/simulate/zero3.h"
+
+namespace omnibal::simulate {
+namespace {
+
+using Operation = Zero3Program::Operation;
+
+constexpr double kWeightBytes = 2;    // bf16
+constexpr double kGradientBytes = 2;  // bf16, as it travels
+/// As in a pipeline's step end: fp32 gradient read, master weight and moments read and written,
+/// bf16 weight written.
+constexpr double kUpdateBytes = 30;
+
+Status check(const Zero3Case& zero3) {
+  if (zero3.num_ranks < 1 || zero3.tp < 1 || zero3.prefetch < 0) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "ranks and tp are at least 1, layers gathered ahead at least 0");
+  }
+  const bool known = std::ranges::any_of(
+      zero3.profile.layers, [](const cost::LayerProfile& layer) { return layer.parameters > 0; });
+  if (!known) {
+    return Error(ErrorCode::kMissingKey,
+                 "the profile does not say how many parameters its layers have, which ZeRO-3 "
+                 "gathers")
+        .at_key("parameters");
+  }
+  if (!zero3.update) return {};
+  if (zero3.cluster != nullptr && zero3.cluster->memory_bytes_per_s > 0) return {};
+  return Error(ErrorCode::kMissingKey,
+               "the optimizer is timed by the rate of the device memory, which is not known")
+      .at_key("memory_bytes_per_s");
+}
+
+DeviceGroup group_of(const Zero3Case& zero3) {
+  if (zero3.cluster == nullptr) return {};
+  return data_parallel_group(*zero3.cluster, {.tp = zero3.tp, .pp = 1, .dp = zero3.num_ranks}, 0);
+}
+
+double device_parameters(const Zero3Case& zero3, std::size_t layer) {
+  return zero3.profile.layers[layer].parameters / static_cast<double>(zero3.tp);
+}
+
+Operation operation(const Zero3Case& zero3, std::size_t layer, bool backward) {
+  const DeviceGroup group = group_of(zero3);
+  const double parameters = device_parameters(zero3, layer);
+  Operation made;
+  made.layer = static_cast<std::int32_t>(layer);
+  made.backward = backward;
+  made.gathers = parameters > 0;
+  made.gather_s = all_gather_s(group, kWeightBytes * parameters);
+  made.reduces = backward && made.gathers && zero3.profile.layers[layer].trainable;
+  if (made.reduces) made.reduce_s = reduce_scatter_s(group, kGradientBytes * parameters);
+  return made;
+}
+
+double optimizer_seconds(const Zero3Case& zero3) {
+  double parameters = 0;
+  for (std::size_t i = 0; i < zero3.profile.layers.size(); ++i) {
+    if (zero3.profile.layers[i].trainable) parameters += device_parameters(zero3, i);
+  }
+  return kUpdateBytes * parameters / static_cast<double>(zero3.num_ranks) /
+         zero3.cluster->memory_bytes_per_s;
+}
+
+}  // namespace
+
+Result<Zero3Program> compile_zero3(const Zero3Case& zero3) {
+  OMNIBAL_RETURN_IF_ERROR(check(zero3));
+  const std::vector<cost::LayerTimes> times = cost::layer_times(zero3.profile);
+  Zero3Program program{.operations = {},
+                       .num_ranks = zero3.num_ranks,
+                       .prefetch = zero3.prefetch,
+                       .waiting = zero3.waiting};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    program.operations.push_back(operation(zero3, i, false));
+    program.operations.back().seconds = times[i].forward_s;
+  }
+  // The first layer that trains is the last that runs backward.
+  const auto first = static_cast<std::size_t>(
+      std::ranges::find(zero3.profile.layers, true, &cost::LayerProfile::trainable) -
+      zero3.profile.layers.begin());
+  for (std::size_t i = times.size(); i > first; --i) {
+    program.operations.push_back(operation(zero3, i - 1, true));
+    cost::LinearCost& seconds = program.operations.back().seconds;
+    seconds = times[i - 1].backward_s;
+    if (!zero3.recompute.empty() && zero3.recompute[i - 1]) seconds += times[i - 1].recompute_s;
+  }
+  if (zero3.update) program.optimizer_s = optimizer_seconds(zero3);
+  return program;
+}
+
+}  // namespace omnibal::simulate
