@@ -22,6 +22,8 @@ namespace {
 
 using codec::Json;
 
+constexpr std::int64_t kUsualMicroBatches = 16;
+
 struct PackFlags {
   CorpusFlags corpus;
   PackingFlags packing;
@@ -29,7 +31,7 @@ struct PackFlags {
   std::int64_t cp = 1;
   std::int64_t tp = 1;
   std::optional<std::int64_t> dp;
-  std::int64_t micro_batches = 16;
+  std::int64_t micro_batches = kUsualMicroBatches;
   StepFlags steps;
   bool reuse = false;
   std::string out;
@@ -140,6 +142,9 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
 
 Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
+  if (!flags.dp && (flags.steps != StepFlags{} || flags.micro_batches != kUsualMicroBatches)) {
+    context.warn("without --dp no steps are formed: what is said about them decides nothing");
+  }
   OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
   const plan::Provenance provenance{
