@@ -106,8 +106,8 @@ Status measure(int num_steps) {
   OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster("a100-80g"));
   OMNIBAL_ASSIGN(const cost::Profile profile,
                  cost::analytic_profile(model, cluster, {.tp = 1, .dp = kPipelines}));
-  fmt::print("{} steps, {} devices, {} micro-batches, one thread\n", num_steps,
-             kRanks * kPipelines, kMicroBatches);
+  fmt::print("{} steps, {} devices, {} micro-batches, one thread\n", num_steps, kRanks * kPipelines,
+             kMicroBatches);
   for (const std::string& name : schedule::schedule_kinds()) {
     OMNIBAL_ASSIGN(const schedule::ScheduleKind kind, schedule::parse_schedule_kind(name));
     OMNIBAL_RETURN_IF_ERROR(measure_pipeline(profile, kind, num_steps));
