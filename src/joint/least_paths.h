@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The path program: cuts and recomputation whose step path (step_path.h) is shortest, and the next
+// best ones.
+//
+// Dynamic program from the last stage to the first. A label of (stage, begin) is (work of the
+// stages from here on, longest path through them); both only rise on the way to the first stage, so
+// a label that another beats in both is never part of the best. Dominated ones are kept only as
+// runners-up.
+#pragma once
+
+#include <vector>
+
+#include "joint/cut_grid.h"
+#include "joint/stage_model.h"
+#include "joint/step_path.h"
+
+namespace omnibal::joint {
+
+struct PathQuery {
+  Ticks most_path = kNever - 1;  // plans whose path is longer are not wanted
+  Ticks most_busy = kNever - 1;  // nor those with a slower stage
+  std::int32_t count = 8;        // how many plans
+};
+
+struct LeastPaths {
+  std::vector<StageEnds> plans;  // shortest path first
+  /// No plan within the query has a shorter path; above query.most_path if there is none.
+  Ticks bound = 0;
+};
+
+/// Where the query leaves more spans than kMostSpans, most_path is lowered until it does not.
+LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& path,
+                       const PathQuery& query);
+inline constexpr std::int64_t kMostSpans = 20'000;
+
+}  // namespace omnibal::joint

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanPool: the plans that were looked at, each judged once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "joint/cut_grid.h"
+#include "joint/stage_model.h"
+#include "joint/step_path.h"
+
+namespace omnibal::joint {
+
+struct JudgedPlan {
+  StageEnds ends;
+  LayerChoices choices;
+  Ticks bottleneck = 0;
+  Ticks path = 0;
+  double makespan_s = 0;
+};
+
+/// What a search works on.
+struct SearchSetting {
+  const JointProblem& problem;
+  const JointOptions& options;
+  const Evaluator& evaluate;
+  const CutGrid& grid;
+  const TickScale& scale;
+  const StepPath& path;
+};
+
+class PlanPool {
+ public:
+  /// Both must outlive it.
+  PlanPool(const SearchSetting& setting, StageModel& model) : setting_(setting), model_(model) {}
+
+  /// Judges the cuts with the model's recomputation. Null: they are not allowed, or do not fit.
+  const JudgedPlan* judge(const StageEnds& ends);
+  /// The same, but also null if the path bound shows that they are slower than the best so far.
+  const JudgedPlan* judge_if_promising(const StageEnds& ends);
+  /// Path length; kNever where judge gives null.
+  Ticks path_of(const StageEnds& ends);
+
+  /// Best first; equally fast ones by bottleneck, then cuts. Makespans equal up to rounding count
+  /// as equal.
+  std::vector<JudgedPlan> ranked() const;
+  bool is_better(const JudgedPlan& a, const JudgedPlan& b) const;
+  double least_makespan_s() const { return least_makespan_s_; }
+  std::int64_t num_judged() const { return num_judged_; }
+
+ private:
+  struct Times {
+    Ticks bottleneck = 0;
+    Ticks path = kNever;
+  };
+  Times times_of(const StageEnds& ends);
+
+  const SearchSetting& setting_;
+  StageModel& model_;
+  std::map<StageEnds, std::optional<JudgedPlan>> plans_;
+  double least_makespan_s_ = 0;
+  std::int64_t num_judged_ = 0;
+  std::vector<StageTime> stage_times_;
+};
+
+/// Local search from a plan of the pool: cuts move by one or two layers, neighbouring cuts together
+/// by one; whatever is better becomes the plan. Ends when nothing is, when the makespan reaches
+/// `bound`, or after about kMostActions simulated actions.
+void polish(PlanPool& pool, const SearchSetting& setting, JudgedPlan plan, Ticks bound);
+inline constexpr std::int64_t kMostActions = 2'000'000;
+
+}  // namespace omnibal::joint
