@@ -2,6 +2,8 @@
 #include "joint/covering_knapsack.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace omnibal::joint {
 namespace {
@@ -24,6 +26,13 @@ void CoveringKnapsack::clear() {
   increments_.clear();
 }
 
+void CoveringKnapsack::add_increments_of_single_options() {
+  for (const CoverItem& item : items_) {
+    increments_.push_back({static_cast<std::int32_t>(increments_.size()),
+                           item.options.front().saving, item.options.front().cost});
+  }
+}
+
 void CoveringKnapsack::sum_up() {
   by_sums_ = std::ranges::all_of(items_, [](const CoverItem& i) { return i.options.size() == 1; });
   if (!by_sums_) return;
@@ -38,8 +47,8 @@ void CoveringKnapsack::sum_up() {
 Ticks CoveringKnapsack::relaxed_by_sums(std::size_t item, std::int64_t need) const {
   const std::int64_t target = saving_before_[item] + need;
   if (saving_before_.back() < target) return kNever;
-  const auto found = std::lower_bound(saving_before_.begin() + static_cast<std::ptrdiff_t>(item) + 1,
-                                      saving_before_.end(), target);
+  const auto found = std::lower_bound(
+      saving_before_.begin() + static_cast<std::ptrdiff_t>(item) + 1, saving_before_.end(), target);
   const auto last = static_cast<std::size_t>(found - saving_before_.begin()) - 1;
   return cost_before_[last] - cost_before_[item] +
          partial_cost(target - saving_before_[last], increments_[last].saving,
@@ -68,6 +77,18 @@ Ticks CoveringKnapsack::relaxed_cover(std::int64_t need) const {
   return relaxed_from({0, 0, items_.empty() ? 0 : items_[0].count}, need);
 }
 
+Ticks CoveringKnapsack::greedy_cover(std::int64_t need) const {
+  Ticks cost = 0;
+  for (const CoverIncrement& increment : increments_) {
+    if (need <= 0) break;
+    const std::int64_t count = items_[static_cast<std::size_t>(increment.item)].count;
+    const std::int64_t taken = std::min(count, (need + increment.saving - 1) / increment.saving);
+    need -= increment.saving * taken;
+    cost += increment.cost * taken;
+  }
+  return need > 0 ? kNever : cost;
+}
+
 void CoveringKnapsack::enter_item(std::size_t item, std::int64_t need, Ticks cost) {
   if (need <= 0) {
     if (cost < best_cost_) {
@@ -81,7 +102,10 @@ void CoveringKnapsack::enter_item(std::size_t item, std::int64_t need, Ticks cos
 
 void CoveringKnapsack::descend(const Place& at, std::int64_t need, Ticks cost) {
   const Ticks bound = relaxed_from(at, need);
-  if (bound >= kNever || cost + bound >= best_cost_ || nodes_ > kMostNodes) return;
+  if (bound >= kNever || cost + bound >= best_cost_ || nodes_ > most_nodes_ ||
+      best_cost_ <= root_bound_) {
+    return;
+  }
   ++nodes_;
   const CoverItem& item = items_[at.item];
   const CoverOption& option = item.options[at.option];
@@ -103,16 +127,45 @@ void CoveringKnapsack::descend(const Place& at, std::int64_t need, Ticks cost) {
   }
 }
 
-CoveringKnapsack::Cover CoveringKnapsack::least_cover(std::int64_t need, Ticks below) {
+Ticks CoveringKnapsack::bound_by_number(std::int64_t need) const {
+  std::vector<std::pair<std::int64_t, std::int32_t>> savings;
+  std::vector<std::pair<Ticks, std::int32_t>> costs;
+  for (const CoverItem& item : items_) {
+    savings.emplace_back(std::ranges::max(item.options, {}, &CoverOption::saving).saving,
+                         item.count);
+    costs.emplace_back(std::ranges::min(item.options, {}, &CoverOption::cost).cost, item.count);
+  }
+  std::ranges::sort(savings, std::greater{});
+  std::ranges::sort(costs);
+  std::int64_t number = 0;
+  for (const auto& [saving, count] : savings) {
+    const std::int64_t taken = std::min<std::int64_t>(count, (need + saving - 1) / saving);
+    need -= saving * taken;
+    number += taken;
+    if (need <= 0) break;
+  }
+  Ticks cost = 0;
+  for (const auto& [each, count] : costs) {
+    const std::int64_t taken = std::min<std::int64_t>(count, number);
+    cost += each * taken;
+    number -= taken;
+  }
+  return cost;
+}
+
+CoveringKnapsack::Cover CoveringKnapsack::least_cover(std::int64_t need, Ticks below,
+                                                      std::int64_t most_nodes) {
   best_cost_ = below;
   best_.clear();
   chosen_.clear();
   nodes_ = 0;
-  const Ticks root = relaxed_cover(need);
-  if (root >= below) return {root, kNever};
+  most_nodes_ = most_nodes + num_items();
+  root_bound_ = relaxed_cover(need);
+  if (root_bound_ < below) root_bound_ = std::max(root_bound_, bound_by_number(need));
+  if (root_bound_ >= below) return {root_bound_, kNever, 0};
   enter_item(0, need, 0);
   const Ticks upper = best_cost_ < below ? best_cost_ : kNever;
-  return {nodes_ > kMostNodes ? root : best_cost_, upper};
+  return {nodes_ > most_nodes_ ? std::min(root_bound_, best_cost_) : best_cost_, upper, nodes_};
 }
 
 }  // namespace omnibal::joint

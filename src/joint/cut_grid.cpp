@@ -26,7 +26,8 @@ Status forbid(const Constraints& constraints, CutGrid& grid) {
   for (const auto& [one, other] : constraints.keep_together) {
     OMNIBAL_RETURN_IF_ERROR(check_layer(one, grid.num_layers, "keep_together"));
     OMNIBAL_RETURN_IF_ERROR(check_layer(other, grid.num_layers, "keep_together"));
-    for (std::int32_t i = std::min(one, other).value() + 1; i <= std::max(one, other).value(); ++i) {
+    for (std::int32_t i = std::min(one, other).value() + 1; i <= std::max(one, other).value();
+         ++i) {
       grid.allowed[at(i)] = false;
     }
   }
@@ -34,8 +35,8 @@ Status forbid(const Constraints& constraints, CutGrid& grid) {
 }
 
 Status restrict_to_megatron(const JointProblem& problem, CutGrid& grid) {
-  const auto first = std::ranges::find(problem.layers, recompute::LayerClass::kLlm,
-                                       &JointLayer::layer_class);
+  const auto first =
+      std::ranges::find(problem.layers, recompute::LayerClass::kLlm, &JointLayer::layer_class);
   if (first == problem.layers.end()) {
     return Error(ErrorCode::kInvalidArgument,
                  "megatron keeps everything before the first LLM block on stage 0; no layer is one")
@@ -73,8 +74,9 @@ void note_neighbours(CutGrid& grid) {
 
 /// Every end that `stage` can have, given those of the stage before: a span that begins later
 /// passes more easily, so for each end only the last begin before it counts. `from` records it.
-std::vector<bool> reachable(const CutGrid& grid, std::int32_t stage, const std::vector<bool>& begins,
-                            const StageTest& test, std::vector<std::int32_t>& from) {
+std::vector<bool> reachable(const CutGrid& grid, std::int32_t stage,
+                            const std::vector<bool>& begins, const StageTest& test,
+                            std::vector<std::int32_t>& from) {
   std::vector<bool> ends(begins.size(), false);
   const bool last_stage = stage + 1 == grid.num_stages;
   std::int32_t begin = -1;

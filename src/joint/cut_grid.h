@@ -16,9 +16,9 @@ namespace omnibal::joint {
 struct CutGrid {
   std::int32_t num_layers = 0;
   std::int32_t num_stages = 0;
-  std::vector<bool> allowed;                 // [num_layers + 1]; 0 and num_layers always
-  std::vector<std::int32_t> last_allowed;    // [num_layers + 1]: the last allowed one up to here
-  std::vector<std::int32_t> first_allowed;   // [num_layers + 1]: the first from here on
+  std::vector<bool> allowed;                // [num_layers + 1]; 0 and num_layers always
+  std::vector<std::int32_t> last_allowed;   // [num_layers + 1]: the last allowed one up to here
+  std::vector<std::int32_t> first_allowed;  // [num_layers + 1]: the first from here on
 
   /// The last layer at which stage `stage` may end so that every stage behind it has one.
   std::int32_t latest_end(std::int32_t stage) const {

@@ -26,6 +26,7 @@ class FirstLayers : public StageModel {
       : StageModel(tables), layers_(layers), scale_(scale), counts_(counts) {}
 
   Bounds recompute(const StageSpan& span, Ticks most) override;
+  Bounds rough_recompute(const StageSpan& span) override { return recompute(span, kNever - 1); }
   void choose(const StageSpan& span, LayerChoices& choices) override;
   std::int64_t least_peak_bytes(const StageSpan& span) const override;
 

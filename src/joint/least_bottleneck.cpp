@@ -17,13 +17,12 @@ Ticks simple_bound(const CutGrid& grid, const StageTables& tables) {
   return bound;
 }
 
-/// The least time at which one of them passes.
-Ticks next_time(const std::vector<StageSpan>& blocking, Ticks failed, Ticks most,
-                StageModel& model) {
+/// A time below which none of them passes.
+Ticks next_time(const std::vector<StageSpan>& blocking, Ticks failed, StageModel& model) {
   if (blocking.empty()) return failed + 1;
   Ticks next = kNever;
   for (const StageSpan& span : blocking) {
-    next = std::min(next, model.busy(span, most).lower);
+    next = std::min(next, model.rough_busy(span).lower);
   }
   return std::max(next, failed + 1);
 }
@@ -34,16 +33,15 @@ Ticks bisect(const CutGrid& grid, StageModel& model, Ticks Bounds::*which, Ticks
              StageEnds* ends) {
   while (low < high) {
     const Ticks middle = low + (high - low) / 2;
-    CutSearch found = cuts_passing(grid, [&](const StageSpan& span) {
-      return model.busy(span, middle).*which <= middle;
-    });
+    CutSearch found = cuts_passing(
+        grid, [&](const StageSpan& span) { return model.is_within(span, middle, which); });
     if (found.ends) {
       high = middle;
       if (ends == nullptr) continue;
       *ends = *std::move(found.ends);
       high = bottleneck_of(*ends, model);
     } else {
-      low = std::min(next_time(found.blocking, middle, high, model), high);
+      low = std::min(next_time(found.blocking, middle, model), high);
     }
   }
   return high;

@@ -15,39 +15,38 @@ constexpr int kMostNarrowings = 40;
 
 /// A way through stages s..p-1 from a given begin.
 struct Label {
-  Ticks work = 0;
-  Ticks path = 0;
-  double squares = 0;         // of the stages' busy ticks: among equals the most even one
-  std::int32_t next = 0;      // index of the end in the window behind
+  PathTail tail;
+  double squares = 0;     // of the stages' busy ticks: among equals the most even one
+  std::int32_t next = 0;  // index of the end in the window behind
   std::int32_t next_label = 0;
 };
 
-/// All labels of a begin; and the least work and least path of any, which one label need not have
-/// together: what follows from them is a bound even where labels were dropped.
+constexpr PathTail kNoTail{kNever, kNever, kNever, kNever};
+
+/// All labels of a begin; and the least of each quantity, which one label need not have together:
+/// what follows from it is a bound even where labels were dropped.
 struct State {
   std::vector<Label> labels;
-  Ticks least_work = kNever;
-  Ticks least_path = kNever;
+  PathTail least = kNoTail;
 };
 
-/// Keeps the labels that none beats in both, and of the others the shortest until there are
+/// Keeps the labels that none beats in everything, and of the others the shortest until there are
 /// `count`. False: there were too many.
 bool thin_out(std::vector<Label>& labels, std::size_t count) {
   std::ranges::sort(labels, {}, [](const Label& l) {
-    return std::tie(l.path, l.work, l.squares, l.next, l.next_label);
+    return std::tie(l.tail.path, l.tail.work, l.squares, l.next, l.next_label);
   });
   std::vector<Label> kept;
-  Ticks least_work = kNever;
   bool complete = true;
   for (const Label& label : labels) {
-    const bool unbeaten = label.work < least_work;
+    const bool unbeaten = std::ranges::none_of(
+        kept, [&](const Label& other) { return other.tail.is_no_worse(label.tail); });
     if (!unbeaten && kept.size() >= count) continue;
-    if (kept.size() >= kMostLabels) {
+    if (kept.size() < kMostLabels) {
+      kept.push_back(label);
+    } else {
       complete = complete && !unbeaten;
-      continue;
     }
-    least_work = std::min(least_work, label.work);
-    kept.push_back(label);
   }
   labels = std::move(kept);
   return complete;
@@ -60,7 +59,7 @@ class PathProgram {
       : windows_(windows), model_(model), path_(path), query_(query), states_(windows.size()) {}
 
   void run() {
-    states_.back().assign(1, {{Label{}}, 0, 0});
+    states_.back().assign(1, {{Label{}}, PathTail{}});
     for (std::size_t s = windows_.size() - 1; s-- > 0;) {
       for (const std::int32_t begin : windows_[s]) states_[s].push_back(state(s, begin));
     }
@@ -68,14 +67,14 @@ class PathProgram {
 
   Ticks bound() const {
     const State& first = states_.front().front();
-    return complete_ && !first.labels.empty() ? first.labels.front().path : first.least_path;
+    return complete_ && !first.labels.empty() ? first.labels.front().tail.path : first.least.path;
   }
 
   std::vector<StageEnds> plans() const {
     std::vector<StageEnds> plans;
     const std::vector<Label>& labels = states_.front().front().labels;
-    for (std::size_t k = 0; k < labels.size() && plans.size() < static_cast<std::size_t>(query_.count);
-         ++k) {
+    for (std::size_t k = 0;
+         k < labels.size() && plans.size() < static_cast<std::size_t>(query_.count); ++k) {
       StageEnds& ends = plans.emplace_back();
       Label label = labels[k];
       for (std::size_t s = 1; s < windows_.size(); ++s) {
@@ -93,13 +92,16 @@ class PathProgram {
     const std::vector<std::int32_t>& ends = windows_[s + 1];
     for (std::size_t e = 0; e < ends.size(); ++e) {
       const State& behind = states_[s + 1][e];
-      if (ends[e] <= begin || behind.least_path >= kNever) continue;
+      if (ends[e] <= begin || behind.least.path >= kNever) continue;
       const StageSpan span{static_cast<std::int32_t>(s), begin, ends[e]};
       const Ticks most =
           std::min(query_.most_busy, path_.most_busy(span, model_.tables(), query_.most_path));
+      const Ticks work = model_.tables().work(span);
+      if (work > most || is_too_long(span, work, behind)) continue;
+      if (is_too_long(span, model_.rough_busy(span).lower, behind)) continue;
       const Bounds busy = model_.busy(span, most);
       if (busy.lower > most) continue;
-      bound_through(span, busy.lower, behind, state);
+      state.least = least_of_both(state.least, through(span, busy.lower, behind.least));
       complete_ = complete_ && busy.lower == busy.upper;
       if (busy.upper < kNever) extend(span, busy.upper, e, behind, state);
     }
@@ -112,23 +114,29 @@ class PathProgram {
     return {forward, busy - forward};
   }
 
-  void bound_through(const StageSpan& span, Ticks busy, const State& behind, State& state) const {
-    const Ticks path =
-        path_.through(span.stage, time_of(span, busy), behind.least_work, behind.least_path);
-    state.least_path = std::min(state.least_path, path);
-    state.least_work = std::min(state.least_work, busy + behind.least_work);
+  PathTail through(const StageSpan& span, Ticks busy, const PathTail& behind) const {
+    const Ticks forward = model_.tables().forward(span);
+    return path_.through(span.stage, {forward, busy - forward}, behind);
+  }
+
+  /// Of a plan that goes on so, at least.
+  Ticks whole_path(const StageSpan& span, const PathTail& tail) const {
+    return model_.tables().work_before(span.begin) + tail.path;
+  }
+
+  bool is_too_long(const StageSpan& span, Ticks busy, const State& behind) const {
+    return busy >= kNever || whole_path(span, through(span, busy, behind.least)) > query_.most_path;
   }
 
   void extend(const StageSpan& span, Ticks busy, std::size_t end, const State& behind,
               State& state) const {
-    const StageTime time = time_of(span, busy);
     for (std::size_t k = 0; k < behind.labels.size(); ++k) {
       const Label& next = behind.labels[k];
-      const Ticks path = path_.through(span.stage, time, next.work, next.path);
-      if (model_.tables().work_before(span.begin) + path > query_.most_path) continue;
+      const PathTail tail = through(span, busy, next.tail);
+      if (whole_path(span, tail) > query_.most_path) continue;
       const auto ticks = static_cast<double>(busy);
-      state.labels.push_back({busy + next.work, path, next.squares + ticks * ticks,
-                              static_cast<std::int32_t>(end), static_cast<std::int32_t>(k)});
+      state.labels.push_back({tail, next.squares + ticks * ticks, static_cast<std::int32_t>(end),
+                              static_cast<std::int32_t>(k)});
     }
   }
 
@@ -137,7 +145,7 @@ class PathProgram {
   const StepPath& path_;
   const PathQuery& query_;
   std::vector<std::vector<State>> states_;  // [stage][begin in its window]
-  bool complete_ = true;  // no label was dropped, no stage's time is a bound only
+  bool complete_ = true;                    // no label was dropped, no stage's time is a bound only
 };
 
 }  // namespace
@@ -147,15 +155,15 @@ LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& p
   PathQuery narrowed = query;
   const auto windows_within = [&] {
     return cut_windows(grid, [&](const StageSpan& span) {
-      const Ticks most = std::min(
-          narrowed.most_busy, path.most_busy(span, model.tables(), narrowed.most_path));
-      return model.busy(span, most).lower <= most;
+      const Ticks most =
+          std::min(narrowed.most_busy, path.most_busy(span, model.tables(), narrowed.most_path));
+      return model.is_within(span, most, &Bounds::lower);
     });
   };
   CutWindows windows = windows_within();
   if (any_empty(windows)) return {{}, query.most_path + 1};
   Ticks low = model.tables().work_from(0);  // a path that is too short for any plan, or may be
-  for (int i = 0; i < kMostNarrowings && count_spans(windows) > kMostSpans; ++i) {
+  for (int i = 0; i < kMostNarrowings && count_spans(windows) * model.effort() > kMostEffort; ++i) {
     const Ticks high = narrowed.most_path;
     narrowed.most_path = low + (high - low) / 2;
     CutWindows narrower = windows_within();

@@ -3,10 +3,10 @@
 // The path program: cuts and recomputation whose step path (step_path.h) is shortest, and the next
 // best ones.
 //
-// Dynamic program from the last stage to the first. A label of (stage, begin) is (work of the
-// stages from here on, longest path through them); both only rise on the way to the first stage, so
-// a label that another beats in both is never part of the best. Dominated ones are kept only as
-// runners-up.
+// Dynamic program from the last stage to the first. A label of (stage, begin) is what the stages
+// from there on mean for those before (PathTail); the path of the whole rises with each part of it,
+// so a label that another beats in all of them is never needed for the best. Dominated ones are
+// kept only as runners-up.
 #pragma once
 
 #include <vector>
@@ -29,9 +29,9 @@ struct LeastPaths {
   Ticks bound = 0;
 };
 
-/// Where the query leaves more spans than kMostSpans, most_path is lowered until it does not.
+/// Where the query leaves more work than kMostEffort, most_path is lowered until it does not.
 LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& path,
                        const PathQuery& query);
-inline constexpr std::int64_t kMostSpans = 20'000;
+inline constexpr std::int64_t kMostEffort = 100'000;
 
 }  // namespace omnibal::joint

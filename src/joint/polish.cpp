@@ -33,8 +33,7 @@ StageEnds moved(StageEnds ends, const Move& move) {
 }
 
 std::int64_t most_judged(const JointProblem& problem) {
-  const std::int64_t actions =
-      std::int64_t{2} * problem.num_stages * problem.num_micro_batches;
+  const std::int64_t actions = std::int64_t{2} * problem.num_stages * problem.num_micro_batches;
   return std::max<std::int64_t>(kMostActions / actions, 32);
 }
 

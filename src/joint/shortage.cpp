@@ -25,9 +25,11 @@ bool fits(JointProblem problem, std::int32_t num_stages) {
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
   return std::ranges::any_of(stage_models(problem, tables, scale), [&](const auto& model) {
-    return cuts_passing(*grid, [&](const StageSpan& span) {
-             return model->least_peak_bytes(span) <= tables.limit_bytes();
-           }).ends.has_value();
+    return cuts_passing(*grid,
+                        [&](const StageSpan& span) {
+                          return model->least_peak_bytes(span) <= tables.limit_bytes();
+                        })
+        .ends.has_value();
   });
 }
 
@@ -44,8 +46,8 @@ LeastLimit largest_peak(const std::vector<StageSpan>& spans, const StageModel& m
 
 LeastLimit least_limit(const CutGrid& grid, const StageModel& model) {
   const auto cuts_within = [&](std::int64_t limit) {
-    return cuts_passing(grid,
-                        [&](const StageSpan& span) { return model.least_peak_bytes(span) <= limit; })
+    return cuts_passing(
+               grid, [&](const StageSpan& span) { return model.least_peak_bytes(span) <= limit; })
         .ends;
   };
   const std::int32_t last = grid.num_stages - 1;
@@ -65,12 +67,11 @@ LeastLimit least_limit(const CutGrid& grid, const StageModel& model) {
   return largest_peak(stage_spans(*cuts_within(high)), model);
 }
 
-Error does_not_fit(const JointProblem& problem, const LeastLimit& least,
-                   std::string_view at_best) {
+Error does_not_fit(const JointProblem& problem, const LeastLimit& least, std::string_view at_best) {
   const std::int64_t limit = *problem.memory_limit_bytes;
   const std::int64_t missing = least.bytes - limit;
-  std::string hint = fmt::format("raise --memory to {} bytes ({} more)", least.bytes,
-                                 format_bytes(missing));
+  std::string hint =
+      fmt::format("raise --memory to {} bytes ({} more)", least.bytes, format_bytes(missing));
   const auto num_layers = static_cast<std::int32_t>(problem.layers.size());
   const std::int32_t most = std::min(num_layers, kMostTimesTheStages * problem.num_stages);
   for (std::int32_t stages = problem.num_stages + 1; stages <= most; ++stages) {

@@ -121,8 +121,8 @@ JointAnswer answer_from(const SearchSetting& setting, std::vector<ModelSearch> s
   const std::span<const ModelSearch> all = searches;
   const std::vector<RankedPlan> ranked =
       judge_all(setting, all.first(std::min(all.size(), kSearchedModels)));
-  JointAnswer answer{to_plan(ranked.front().plan, setting.scale), {},
-                     certify(setting, all, ranked.front())};
+  JointAnswer answer{
+      to_plan(ranked.front().plan, setting.scale), {}, certify(setting, all, ranked.front())};
   const auto most = static_cast<std::size_t>(std::max(setting.options.candidates, 1));
   for (std::size_t k = 1; k < std::min(ranked.size(), most); ++k) {
     answer.alternatives.push_back(to_plan(ranked[k].plan, setting.scale));

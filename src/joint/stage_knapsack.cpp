@@ -37,13 +37,14 @@ StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLay
     : StageModel(tables), num_layers_(static_cast<std::int32_t>(layers.size())) {
   gather_kinds(layers, scale);
   order_kinds();
-  const std::size_t stride = layers.size() + 1;
-  before_.assign(kinds_.size() * stride, 0);
+  before_.assign((layers.size() + 1) * kinds_.size(), 0);
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (const std::int32_t layer : kinds_[k].layers) {
-      before_[k * stride + static_cast<std::size_t>(layer) + 1] = 1;
+      before_[(static_cast<std::size_t>(layer) + 1) * kinds_.size() + k] = 1;
     }
-    for (std::size_t i = 1; i < stride; ++i) before_[k * stride + i] += before_[k * stride + i - 1];
+  }
+  for (std::size_t i = kinds_.size(); i < before_.size(); ++i) {
+    before_[i] += before_[i - kinds_.size()];
   }
 }
 
@@ -98,8 +99,13 @@ void StageKnapsack::order_kinds() {
 }
 
 std::int32_t StageKnapsack::count(std::size_t kind, const StageSpan& span) const {
-  const std::int32_t* row = before_.data() + kind * (static_cast<std::size_t>(num_layers_) + 1);
-  return row[span.end] - row[span.begin];
+  return before_[static_cast<std::size_t>(span.end) * kinds_.size() + kind] -
+         before_[static_cast<std::size_t>(span.begin) * kinds_.size() + kind];
+}
+
+std::int64_t StageKnapsack::effort() const {
+  const auto num_kinds = static_cast<std::int64_t>(kinds_.size());
+  return need({0, 0, num_layers_}, 0) <= 0 ? 1 : 3 + num_kinds / 10;
 }
 
 std::int64_t StageKnapsack::need(const StageSpan& span, std::int64_t transient) const {
@@ -121,81 +127,102 @@ std::int64_t StageKnapsack::least_peak_bytes(const StageSpan& span) const {
   return least;
 }
 
-std::vector<std::int64_t> StageKnapsack::transients(const StageSpan& span) const {
-  std::vector<std::int64_t> sizes;
-  for (const std::size_t k : by_activation_) {
-    if (count(k, span) == 0) continue;
-    if (sizes.empty() || sizes.back() < kinds_[k].activation_bytes) {
-      sizes.push_back(kinds_[k].activation_bytes);
-    }
-  }
-  return sizes;
-}
-
-void StageKnapsack::fill(CoveringKnapsack& knapsack, const StageSpan& span,
-                         std::int64_t transient) {
-  knapsack.clear();
+void StageKnapsack::gather(const StageSpan& span) {
+  present_.clear();
+  transients_.clear();
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     const std::int32_t layers = count(k, span);
-    const bool takes_part = layers > 0 && kinds_[k].activation_bytes <= transient;
-    item_of_kind_[k] = takes_part ? knapsack.num_items() : -1;
-    if (takes_part) {
-      knapsack.add(CoverItem{static_cast<std::int32_t>(k), layers, kinds_[k].options});
-    }
+    if (layers == 0) continue;
+    present_.push_back({k, layers});
+    transients_.push_back(kinds_[k].activation_bytes);
   }
-  for (const KindIncrement& step : increments_) {
-    const std::int32_t item = item_of_kind_[static_cast<std::size_t>(step.kind)];
-    if (item >= 0) knapsack.add(CoverIncrement{item, step.saving, step.cost});
-  }
-  knapsack.sum_up();
+  std::ranges::sort(transients_);
+  transients_.erase(std::ranges::unique(transients_).begin(), transients_.end());
 }
 
-StageKnapsack::Answer StageKnapsack::search(const StageSpan& span, Ticks below) {
-  const std::vector<std::int64_t> sizes = transients(span);
-  Answer answer{{kNever, kNever}, below};
+void StageKnapsack::fill(std::int64_t transient) {
+  knapsack_.clear();
+  std::ranges::fill(item_of_kind_, -1);
+  bool one_increment_each = true;
+  for (const Present& present : present_) {
+    const LayerKind& kind = kinds_[present.kind];
+    if (kind.activation_bytes > transient) continue;
+    item_of_kind_[present.kind] = knapsack_.num_items();
+    one_increment_each = one_increment_each && kind.options.size() == 1;
+    knapsack_.add(CoverItem{static_cast<std::int32_t>(present.kind), present.count, kind.options});
+  }
+  if (one_increment_each) {
+    knapsack_.add_increments_of_single_options();
+  } else {
+    for (const KindIncrement& step : increments_) {
+      const std::int32_t item = item_of_kind_[static_cast<std::size_t>(step.kind)];
+      if (item >= 0) knapsack_.add(CoverIncrement{item, step.saving, step.cost});
+    }
+  }
+  knapsack_.sum_up();
+}
+
+Bounds StageKnapsack::search(const StageSpan& span, Ticks below, std::int64_t most_nodes) {
+  Bounds bounds{kNever, kNever};
   taken_.clear();
-  if (sizes.empty()) return answer;
-  fill(all_, span, sizes.back());
-  for (const std::int64_t transient : sizes) {
-    // No choice with this transient or a larger one is cheaper than all layers together.
-    const Ticks most = std::min(below, answer.bounds.upper);
-    const Ticks relaxed = all_.relaxed_cover(need(span, transient));
-    if (relaxed >= most) {
-      answer.bounds.lower = std::min(answer.bounds.lower, std::max(relaxed, most));
+  gather(span);
+  for (const std::int64_t transient : std::views::reverse(transients_)) {
+    if (most_nodes <= 0 && bounds.upper < kNever) {  // used up: what is left is bounded together
+      bounds.lower = std::min(bounds.lower, rough_recompute(span).lower);
       break;
     }
-    if (transient < sizes.back()) fill(some_, span, transient);
-    CoveringKnapsack& knapsack = transient < sizes.back() ? some_ : all_;
-    const CoveringKnapsack::Cover cover = knapsack.least_cover(need(span, transient), most);
-    answer.bounds.lower = std::min(answer.bounds.lower, cover.lower);
-    if (cover.upper >= most) continue;
-    answer.bounds.upper = cover.upper;
-    taken_ = knapsack.taken();
+    fill(transient);
+    const CoveringKnapsack::Cover cover = knapsack_.least_cover(
+        need(span, transient), std::min(below, bounds.upper), std::max(most_nodes, kFewNodes));
+    most_nodes -= cover.nodes;
+    nodes_left_ -= cover.nodes;
+    bounds.lower = std::min(bounds.lower, cover.lower);
+    if (cover.upper >= kNever) continue;
+    bounds.upper = cover.upper;
+    taken_ = knapsack_.taken();
   }
+  return bounds;
+}
+
+StageKnapsack::Answer& StageKnapsack::known(const StageSpan& span) {
+  const auto part = [](std::int32_t index) { return static_cast<std::uint64_t>(index); };
+  const std::uint64_t key = (part(span.stage) << 42) | (part(span.begin) << 21) | part(span.end);
+  const auto [place, is_new] = known_.try_emplace(key);
+  Answer& answer = place->second;
+  if (!is_new) return answer;
+  answer.rough = {kNever, kNever};
+  if (least_peak_bytes(span) > tables().limit_bytes()) return answer;
+  gather(span);
+  fill(transients_.back());
+  answer.rough = {knapsack_.relaxed_cover(need(span, transients_.front())),
+                  knapsack_.greedy_cover(need(span, transients_.back()))};
   return answer;
+}
+
+Bounds StageKnapsack::rough_recompute(const StageSpan& span) {
+  if (need(span, 0) <= 0) return {0, 0};
+  return known(span).rough;
 }
 
 Bounds StageKnapsack::recompute(const StageSpan& span, Ticks most) {
   if (need(span, 0) <= 0) return {0, 0};
-  const auto part = [](std::int32_t index) { return static_cast<std::uint64_t>(index); };
-  const std::uint64_t key = (part(span.stage) << 42) | (part(span.begin) << 21) | part(span.end);
+  Answer& answer = known(span);
+  if (answer.rough.lower > most) return {answer.rough.lower, kNever};
   const Ticks below = std::min(most, kNever - 1) + 1;
-  const auto known = known_.find(key);
-  if (known != known_.end()) {
-    const Answer& answer = known->second;
-    if (answer.bounds.upper < kNever || answer.bounds.lower >= below) return answer.bounds;
-    if (answer.searched_below >= below) return answer.bounds;
-  }
-  const Answer answer = search(span, below);
+  const bool is_known = answer.searched_below >= below ||
+                        (answer.searched_below >= 0 && answer.bounds.upper < kNever);
+  if (is_known) return answer.bounds;
+  answer.bounds = search(span, below, std::min(nodes_left_, kMostNodesOfASearch));
+  answer.searched_below = below;
   was_cut_off_ = was_cut_off_ || answer.bounds.lower < std::min(answer.bounds.upper, below);
-  known_[key] = answer;
   return answer.bounds;
 }
 
 void StageKnapsack::choose(const StageSpan& span, LayerChoices& choices) {
   for (std::int32_t i = span.begin; i < span.end; ++i) choices[static_cast<std::size_t>(i)] = 0;
   if (need(span, 0) <= 0) return;
-  search(span, recompute(span, kNever).upper + 1);
+  // Finds again what recompute found: with a closer bound a search only visits fewer nodes.
+  search(span, recompute(span, kNever - 1).upper + 1, kMostNodesOfASearch);
   for (const CoveringKnapsack::Taken& taken : taken_) {
     const LayerKind& kind = kinds_[static_cast<std::size_t>(taken.item_class)];
     std::int32_t left = taken.count;

@@ -33,10 +33,10 @@ class StageTables {
   }
   Ticks work(const StageSpan& span) const { return forward(span) + backward(span); }
   /// Forward and backward of the layers before `layer`, of those from `layer` on.
-  Ticks work_before(std::int32_t layer) const {
-    return forward_[at(layer)] + backward_[at(layer)];
+  Ticks work_before(std::int32_t layer) const { return forward_[at(layer)] + backward_[at(layer)]; }
+  Ticks work_from(std::int32_t layer) const {
+    return work_before(num_layers_) - work_before(layer);
   }
-  Ticks work_from(std::int32_t layer) const { return work_before(num_layers_) - work_before(layer); }
 
   std::int64_t static_bytes(const StageSpan& span) const {
     return static_[at(span.end)] - static_[at(span.begin)] + extra_bytes_[at(span.stage)];
@@ -74,11 +74,15 @@ class StageModel {
   /// Least recomputation of the span within the limit. Above `most` it need not be exact: then
   /// lower > most.
   virtual Bounds recompute(const StageSpan& span, Ticks most) = 0;
+  /// Bounds of it at little cost.
+  virtual Bounds rough_recompute(const StageSpan& span) = 0;
   /// Sets the span's entries of `choices` to a recomputation of recompute(span).upper, which is
   /// not kNever.
   virtual void choose(const StageSpan& span, LayerChoices& choices) = 0;
   /// Least peak that any recomputation gives the span.
   virtual std::int64_t least_peak_bytes(const StageSpan& span) const = 0;
+  /// How much work a question is, in units of a few additions: programs ask fewer of dear ones.
+  virtual std::int64_t effort() const { return 1; }
   /// An answer so far had lower < upper: the search for it was cut off.
   virtual bool was_cut_off() const { return false; }
 
@@ -88,15 +92,28 @@ class StageModel {
   Bounds busy(const StageSpan& span, Ticks most) {
     const Ticks work = tables_->work(span);
     if (work > most) return {work, kNever};
-    const Bounds more = recompute(span, most - work);
-    return {more.lower >= kNever ? kNever : work + more.lower,
-            more.upper >= kNever ? kNever : work + more.upper};
+    return plus(work, recompute(span, most - work));
+  }
+  Bounds rough_busy(const StageSpan& span) {
+    return plus(tables_->work(span), rough_recompute(span));
+  }
+  /// Whether the span takes at most `most`: by `which` bound where they differ.
+  bool is_within(const StageSpan& span, Ticks most, Ticks Bounds::*which) {
+    if (tables_->work(span) > most) return false;
+    const Bounds rough = rough_busy(span);
+    if (rough.lower > most || rough.upper <= most) return rough.upper <= most;
+    return busy(span, most).*which <= most;
   }
 
  protected:
   explicit StageModel(const StageTables& tables) : tables_(&tables) {}
 
  private:
+  static Bounds plus(Ticks work, const Bounds& more) {
+    return {more.lower >= kNever ? kNever : work + more.lower,
+            more.upper >= kNever ? kNever : work + more.upper};
+  }
+
   const StageTables* tables_;
 };
 

@@ -13,20 +13,37 @@ StepPath::StepPath(const JointProblem& problem)
   }
 }
 
-Ticks StepPath::through(std::int32_t stage, const StageTime& time, Ticks work_behind,
-                        Ticks behind) const {
-  const Ticks passing = time.busy() + behind;
-  if (!is_1f1b_) return std::max(passing, micro_batches_ * time.busy() + work_behind);
-  const Ticks from = stages_from_[static_cast<std::size_t>(stage)];
+PathTail least_of_both(const PathTail& a, const PathTail& b) {
+  return {std::min(a.work, b.work), std::min(a.path, b.path), std::min(a.forward, b.forward),
+          std::min(a.backward, b.backward)};
+}
+
+/// Longest path that turns at this stage, from its first forward to its last backward.
+Ticks StepPath::through_1f1b(Ticks from, const StageTime& time, Ticks work_behind) const {
   const Ticks ahead = std::min(micro_batches_, from) - 1;
   const Ticks forwards = ahead * time.forward;
   const Ticks backwards = ahead * time.backward;
   if (micro_batches_ < from) {  // no forward stands behind a backward: no second way to the end
-    return std::max(passing, time.busy() + std::max(forwards + backwards,
-                                                    work_behind + std::max(forwards, backwards)));
+    return time.busy() +
+           std::max(forwards + backwards, work_behind + std::max(forwards, backwards));
   }
-  return std::max(passing, (micro_batches_ - ahead) * time.busy() +
-                               std::max(forwards, work_behind) + std::max(backwards, work_behind));
+  return (micro_batches_ - ahead) * time.busy() + std::max(forwards, work_behind) +
+         std::max(backwards, work_behind);
+}
+
+PathTail StepPath::through(std::int32_t stage, const StageTime& time,
+                           const PathTail& behind) const {
+  PathTail tail{time.busy() + behind.work, 0, 0, 0};
+  if (is_1f1b_) {
+    tail.path =
+        std::max(time.busy() + behind.path,
+                 through_1f1b(stages_from_[static_cast<std::size_t>(stage)], time, behind.work));
+  } else {
+    tail.forward = std::max(time.forward, behind.forward);
+    tail.backward = std::max(time.backward, behind.backward);
+    tail.path = tail.work + (micro_batches_ - 1) * (tail.forward + tail.backward);
+  }
+  return tail;
 }
 
 Ticks StepPath::most_busy(const StageSpan& span, const StageTables& tables, Ticks most) const {
@@ -41,13 +58,11 @@ Ticks StepPath::most_busy(const StageSpan& span, const StageTables& tables, Tick
 }
 
 Ticks StepPath::length(const std::vector<StageTime>& times) const {
-  Ticks longest = 0;
-  Ticks work = 0;
+  PathTail tail;
   for (auto s = times.size(); s-- > 0;) {
-    longest = through(static_cast<std::int32_t>(s), times[s], work, longest);
-    work += times[s].busy();
+    tail = through(static_cast<std::int32_t>(s), times[s], tail);
   }
-  return longest;
+  return tail.path;
 }
 
 }  // namespace omnibal::joint

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StepPath: a lower bound on the time of a step from stage times alone, in O(1) a stage. For 1F1B
-// with equal micro-batches it is the makespan itself unless stages differ by about a half
-// (docs/methods/joint.md).
+// StepPath: a lower bound on the time of a step from stage times alone, in O(1) a stage. With equal
+// micro-batches and free links it is the makespan itself for GPipe, and for 1F1B unless stages
+// differ by about a half (docs/methods/joint.md).
 #pragma once
 
 #include <vector>
@@ -21,13 +21,28 @@ struct StageTime {
   Ticks busy() const { return forward + backward; }
 };
 
+/// What stages from one to the last mean for those before them; smaller is better in each.
+struct PathTail {
+  Ticks work = 0;  // their busy time together
+  Ticks path = 0;  // longest of the known paths that begin at them
+  // GPipe only: longest forward and backward of any.
+  Ticks forward = 0;
+  Ticks backward = 0;
+
+  bool is_no_worse(const PathTail& other) const {
+    return work <= other.work && path <= other.path && forward <= other.forward &&
+           backward <= other.backward;
+  }
+};
+/// The least of each.
+PathTail least_of_both(const PathTail& a, const PathTail& b);
+
 class StepPath {
  public:
   explicit StepPath(const JointProblem& problem);
 
-  /// Longest of the known paths through stages stage..p-1, if `behind` is that of the stages behind
-  /// it and `work_behind` their busy time together. Rises with all of them.
-  Ticks through(std::int32_t stage, const StageTime& time, Ticks work_behind, Ticks behind) const;
+  /// With one more stage in front. Rises with all of its arguments.
+  PathTail through(std::int32_t stage, const StageTime& time, const PathTail& behind) const;
 
   /// The longest busy time of a span with which a path may stay within `most`, whatever the other
   /// stages are; `model` gives what they take at least.
@@ -37,6 +52,8 @@ class StepPath {
   Ticks length(const std::vector<StageTime>& times) const;
 
  private:
+  Ticks through_1f1b(Ticks from, const StageTime& time, Ticks work_behind) const;
+
   bool is_1f1b_ = true;
   Ticks micro_batches_ = 1;
   std::vector<Ticks> stages_from_;  // [p]: this one and those behind it

@@ -16,7 +16,8 @@ using Ticks = std::int64_t;
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
 /// A tick is a power of two of a second: the finest at which `micro_batches` times the whole model
-/// stay below kNever. Layers are rounded by at most half a tick: 2^-60 x micro_batches of the whole.
+/// stay below kNever. Layers are rounded by at most half a tick: 2^-60 x micro_batches of the
+/// whole.
 class TickScale {
  public:
   TickScale(double total_s, std::int32_t micro_batches) {

@@ -38,8 +38,8 @@ struct MadeProblem {
 
   /// Seconds of a step with these seconds of recomputation a stage.
   double step_s(const std::vector<std::int32_t>& cuts,
-                const std::function<double(std::size_t stage, std::int32_t begin, std::int32_t end)>&
-                    recompute_s) const {
+                const std::function<double(std::size_t stage, std::int32_t begin,
+                                           std::int32_t end)>& recompute_s) const {
     auto times = simulate::PipelineTimes::zeros(schedule.num_stages, schedule.num_micro_batches);
     std::int32_t begin = 0;
     for (std::size_t s = 0; s <= cuts.size(); ++s) {
@@ -65,17 +65,16 @@ struct MadeProblem {
 
   Evaluator evaluator() const {
     return [this](const partition::Cuts& cuts, const LayerChoices& choices) {
-      return step_s(partition::first_layers(cuts),
-                    [&](std::size_t, std::int32_t begin, std::int32_t end) {
-                      double sum = 0;
-                      for (auto i = static_cast<std::size_t>(begin);
-                           i < static_cast<std::size_t>(end); ++i) {
-                        if (choices[i] == 0) continue;
-                        const auto choice = static_cast<std::size_t>(choices[i]) - 1;
-                        sum += layers[i].choices[choice].recompute_s;
-                      }
-                      return sum;
-                    });
+      return step_s(
+          partition::first_layers(cuts), [&](std::size_t, std::int32_t begin, std::int32_t end) {
+            double sum = 0;
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+              if (choices[i] == 0) continue;
+              const auto choice = static_cast<std::size_t>(choices[i]) - 1;
+              sum += layers[i].choices[choice].recompute_s;
+            }
+            return sum;
+          });
     };
   }
 };
@@ -97,7 +96,8 @@ inline void add_layers(PhiloxRng& rng, std::uint32_t num_layers, cost::Profile& 
   const std::uint32_t frozen = rng.below(3) == 0 ? rng.below(num_layers) : 0;
   for (std::uint32_t i = 0; i < num_layers; ++i) {
     // Runs of equal layers, as models have them, or any order.
-    const std::uint32_t kind = rng.below(2) == 0 ? i * num_kinds / num_layers : rng.below(num_kinds);
+    const std::uint32_t kind =
+        rng.below(2) == 0 ? i * num_kinds / num_layers : rng.below(num_kinds);
     cost::LayerProfile& layer = profile.layers.emplace_back(kinds[kind]);
     layer.trainable = i >= frozen && rng.below(10) > 0;
   }
@@ -150,8 +150,8 @@ inline double least_recompute_s(const std::vector<JointLayer>& layers, std::int3
         const std::int64_t with = fixed + layer.static_bytes;
         extend(i + 1, with, kept + layer.activation_bytes, transient, s);
         for (const RecomputeChoice& choice : layer.choices) {
-          extend(i + 1, with, kept + choice.kept_bytes,
-                 std::max(transient, layer.activation_bytes), s + choice.recompute_s);
+          extend(i + 1, with, kept + choice.kept_bytes, std::max(transient, layer.activation_bytes),
+                 s + choice.recompute_s);
         }
       };
   extend(begin, 0, 0, 0, 0);
@@ -168,8 +168,9 @@ struct BruteForce {
 
 using CutsFilter = std::function<bool(const std::vector<std::int32_t>&)>;
 
-inline BruteForce brute_force(const MadeProblem& made, std::int64_t limit,
-                              const CutsFilter& allowed = [](const auto&) { return true; }) {
+inline BruteForce brute_force(
+    const MadeProblem& made, std::int64_t limit,
+    const CutsFilter& allowed = [](const auto&) { return true; }) {
   const auto num_layers = static_cast<std::int32_t>(made.layers.size());
   const std::vector<std::int64_t> in_flight = schedule::in_flight(made.schedule);
   const auto side = static_cast<std::size_t>(num_layers) + 1;
@@ -185,8 +186,8 @@ inline BruteForce brute_force(const MadeProblem& made, std::int64_t limit,
     for (std::int32_t begin = 0; begin < num_layers; ++begin) {
       for (std::int32_t end = begin + 1; end <= num_layers; ++end) {
         Span& span = spans[index(s, begin, end)];
-        span.recompute_s = least_recompute_s(made.layers, begin, end, in_flight[s], limit,
-                                             &span.least_peak);
+        span.recompute_s =
+            least_recompute_s(made.layers, begin, end, in_flight[s], limit, &span.least_peak);
       }
     }
   }
@@ -213,7 +214,8 @@ inline BruteForce brute_force(const MadeProblem& made, std::int64_t limit,
       return spans[index(s, b, e)].recompute_s;
     });
     brute.least_makespan_s = std::min(brute.least_makespan_s, makespan_s);
-    if (bottleneck_s < brute.least_bottleneck_s - 1e-9) brute.makespan_at_least_bottleneck_s = kNone;
+    if (bottleneck_s < brute.least_bottleneck_s - 1e-9)
+      brute.makespan_at_least_bottleneck_s = kNone;
     brute.least_bottleneck_s = std::min(brute.least_bottleneck_s, bottleneck_s);
     if (bottleneck_s <= brute.least_bottleneck_s + 1e-9) {
       brute.makespan_at_least_bottleneck_s =

@@ -80,7 +80,7 @@ struct JointProblem {
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
   std::int32_t num_stages = 1;
   std::int32_t num_micro_batches = 1;
-  std::vector<std::int64_t> in_flight;                           // micro-batches kept, by stage
+  std::vector<std::int64_t> in_flight;                            // micro-batches kept, by stage
   std::optional<std::int64_t> memory_limit_bytes = std::nullopt;  // of a device; absent: none
   Constraints constraints = {};
 };
@@ -144,8 +144,7 @@ Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& optio
                           const Evaluator& evaluate);
 
 /// Recomputation of least time for given cuts. Errors: kOutOfRange (cuts), kMemoryInfeasible.
-Result<LayerChoices> choose_recomputation(const JointProblem& problem,
-                                          const partition::Cuts& cuts);
+Result<LayerChoices> choose_recomputation(const JointProblem& problem, const partition::Cuts& cuts);
 
 /// The least memory limit under which any cuts fit. Errors: those of solve but kMemoryInfeasible.
 Result<std::int64_t> least_memory_limit(const JointProblem& problem);
