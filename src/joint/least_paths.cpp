@@ -109,14 +109,24 @@ class PathProgram {
     return state;
   }
 
-  StageTime time_of(const StageSpan& span, Ticks busy) const {
-    const Ticks forward = model_.tables().forward(span);
-    return {forward, busy - forward};
-  }
-
   PathTail through(const StageSpan& span, Ticks busy, const PathTail& behind) const {
     const Ticks forward = model_.tables().forward(span);
-    return path_.through(span.stage, {forward, busy - forward}, behind);
+    return path_.through(span.stage, {forward, busy - forward}, longest_before(span), behind);
+  }
+
+  /// At least the mean of the stages before, and the first one where its end is given.
+  StageTime longest_before(const StageSpan& span) const {
+    if (span.stage == 0) return {};
+    const StageTables& tables = model_.tables();
+    const auto mean = [&](Ticks sum) { return (sum + span.stage - 1) / span.stage; };
+    StageTime longest{mean(tables.forward_before(span.begin)),
+                      mean(tables.backward_before(span.begin))};
+    if (windows_[1].size() == 1) {
+      const StageSpan first{0, 0, windows_[1].front()};
+      longest.forward = std::max(longest.forward, tables.forward(first));
+      longest.backward = std::max(longest.backward, tables.backward(first));
+    }
+    return longest;
   }
 
   /// Of a plan that goes on so, at least.
@@ -148,11 +158,9 @@ class PathProgram {
   bool complete_ = true;                    // no label was dropped, no stage's time is a bound only
 };
 
-}  // namespace
-
-LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& path,
-                       const PathQuery& query) {
-  PathQuery narrowed = query;
+/// Windows of the query; its most_path is lowered until they are not too much work.
+CutWindows affordable_windows(const CutGrid& grid, StageModel& model, const StepPath& path,
+                              PathQuery& narrowed) {
   const auto windows_within = [&] {
     return cut_windows(grid, [&](const StageSpan& span) {
       const Ticks most =
@@ -161,7 +169,6 @@ LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& p
     });
   };
   CutWindows windows = windows_within();
-  if (any_empty(windows)) return {{}, query.most_path + 1};
   Ticks low = model.tables().work_from(0);  // a path that is too short for any plan, or may be
   for (int i = 0; i < kMostNarrowings && count_spans(windows) * model.effort() > kMostEffort; ++i) {
     const Ticks high = narrowed.most_path;
@@ -174,9 +181,40 @@ LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& p
       windows = std::move(narrower);
     }
   }
-  PathProgram program(windows, model, path, narrowed);
+  return windows;
+}
+
+LeastPaths within(const CutWindows& windows, StageModel& model, const StepPath& path,
+                  const PathQuery& query) {
+  if (any_empty(windows)) return {{}, query.most_path + 1};
+  PathProgram program(windows, model, path, query);
   program.run();
-  LeastPaths least{program.plans(), std::min(program.bound(), narrowed.most_path + 1)};
+  return {program.plans(), std::min(program.bound(), query.most_path + 1)};
+}
+
+}  // namespace
+
+LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& path,
+                       const PathQuery& query) {
+  PathQuery narrowed = query;
+  const CutWindows windows = affordable_windows(grid, model, path, narrowed);
+  return within(windows, model, path, narrowed);
+}
+
+LeastPaths least_paths_by_first_stage(const CutGrid& grid, StageModel& model, const StepPath& path,
+                                      const PathQuery& query) {
+  PathQuery narrowed = query;
+  const CutWindows windows = affordable_windows(grid, model, path, narrowed);
+  LeastPaths least{{}, narrowed.most_path + 1};
+  const auto num_ends = static_cast<std::int64_t>(windows[1].size());
+  if (num_ends * count_spans(windows) * model.effort() > kMostEffort) return {{}, 0};
+  for (const std::int32_t end : windows[1]) {
+    CutWindows with_end = windows;
+    with_end[1] = {end};
+    LeastPaths some = within(with_end, model, path, narrowed);
+    least.bound = std::min(least.bound, some.bound);
+    least.plans.insert(least.plans.end(), some.plans.begin(), some.plans.end());
+  }
   return least;
 }
 

@@ -32,6 +32,11 @@ struct LeastPaths {
 /// Where the query leaves more work than kMostEffort, most_path is lowered until it does not.
 LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& path,
                        const PathQuery& query);
+/// The same once for every end that the first stage can have. Where early stages have longer
+/// forwards than later ones (frozen layers), this bounds better: longest_before is then known.
+/// bound 0: too much work, not done.
+LeastPaths least_paths_by_first_stage(const CutGrid& grid, StageModel& model, const StepPath& path,
+                                      const PathQuery& query);
 inline constexpr std::int64_t kMostEffort = 100'000;
 
 }  // namespace omnibal::joint

@@ -20,7 +20,7 @@ PlanPool::Times PlanPool::times_of(const StageEnds& ends) {
   stage_times_.clear();
   for (const StageSpan& span : stage_spans(ends)) {
     const Ticks busy = model_.busy(span, kNever - 1).upper;
-    if (busy >= kNever) return times;
+    if (busy >= kNever) return {};
     const Ticks forward = model_.tables().forward(span);
     stage_times_.push_back({forward, busy - forward});
     times.bottleneck = std::max(times.bottleneck, busy);
@@ -29,7 +29,17 @@ PlanPool::Times PlanPool::times_of(const StageEnds& ends) {
   return times;
 }
 
-Ticks PlanPool::path_of(const StageEnds& ends) { return times_of(ends).path; }
+Ticks PlanPool::rough_path_of(const StageEnds& ends) {
+  if (!is_on(setting_.grid, ends)) return kNever;
+  stage_times_.clear();
+  for (const StageSpan& span : stage_spans(ends)) {
+    const Ticks busy = model_.rough_busy(span).lower;
+    if (busy >= kNever) return kNever;
+    const Ticks forward = model_.tables().forward(span);
+    stage_times_.push_back({forward, busy - forward});
+  }
+  return setting_.path.length(stage_times_);
+}
 
 const JudgedPlan* PlanPool::judge(const StageEnds& ends) {
   const auto [place, is_new] = plans_.try_emplace(ends);
@@ -42,6 +52,7 @@ const JudgedPlan* PlanPool::judge(const StageEnds& ends) {
   plan.makespan_s = setting_.evaluate(to_cuts(ends), plan.choices);
   ++num_judged_;
   if (num_judged_ == 1 || plan.makespan_s < least_makespan_s_) least_makespan_s_ = plan.makespan_s;
+  least_path_ = std::min(least_path_, plan.path);
   place->second = std::move(plan);
   return &*place->second;
 }
@@ -50,7 +61,7 @@ const JudgedPlan* PlanPool::judge_if_promising(const StageEnds& ends) {
   if (!setting_.options.alike || num_judged_ == 0) return judge(ends);
   const auto known = plans_.find(ends);
   if (known != plans_.end()) return known->second ? &*known->second : nullptr;
-  const Ticks path = path_of(ends);
+  const Ticks path = times_of(ends).path;
   if (setting_.scale.seconds(path) > least_makespan_s_ * (1 + kRounding)) return nullptr;
   return judge(ends);
 }

@@ -40,35 +40,43 @@ class PlanPool {
   const JudgedPlan* judge(const StageEnds& ends);
   /// The same, but also null if the path bound shows that they are slower than the best so far.
   const JudgedPlan* judge_if_promising(const StageEnds& ends);
-  /// Path length; kNever where judge gives null.
-  Ticks path_of(const StageEnds& ends);
+  /// What the path program compares, without the evaluator; path kNever where judge gives null.
+  struct Times {
+    Ticks path = kNever;
+    Ticks bottleneck = 0;
+
+    friend auto operator<=>(const Times&, const Times&) = default;
+  };
+  Times times_of(const StageEnds& ends);
+  /// The same at little cost: never above it.
+  Ticks rough_path_of(const StageEnds& ends);
 
   /// Best first; equally fast ones by bottleneck, then cuts. Makespans equal up to rounding count
   /// as equal.
   std::vector<JudgedPlan> ranked() const;
   bool is_better(const JudgedPlan& a, const JudgedPlan& b) const;
   double least_makespan_s() const { return least_makespan_s_; }
+  Ticks least_path() const { return least_path_; }  // of the judged plans
   std::int64_t num_judged() const { return num_judged_; }
 
  private:
-  struct Times {
-    Ticks bottleneck = 0;
-    Ticks path = kNever;
-  };
-  Times times_of(const StageEnds& ends);
-
   const SearchSetting& setting_;
   StageModel& model_;
   std::map<StageEnds, std::optional<JudgedPlan>> plans_;
   double least_makespan_s_ = 0;
+  Ticks least_path_ = kNever;
   std::int64_t num_judged_ = 0;
   std::vector<StageTime> stage_times_;
 };
 
-/// Local search from a plan of the pool: cuts move by one or two layers, neighbouring cuts together
-/// by one; whatever is better becomes the plan. Ends when nothing is, when the makespan reaches
-/// `bound`, or after about kMostActions simulated actions.
-void polish(PlanPool& pool, const SearchSetting& setting, JudgedPlan plan, Ticks bound);
+/// Local search by path length, then bottleneck: cuts move by one or two layers, neighbouring cuts
+/// together by one, any two cuts by one each; the first move that helps is made. Ends when none
+/// does, when the path is `bound`, or when `effort` (cuts timed) is used up.
+StageEnds polish_path(PlanPool& pool, StageEnds ends, Ticks bound, std::int64_t& effort);
+
+/// The same by the evaluator, with the first two kinds of moves: for micro-batches that are not
+/// alike. Ends too after about kMostActions simulated actions.
+void polish(PlanPool& pool, const SearchSetting& setting, JudgedPlan plan);
 inline constexpr std::int64_t kMostActions = 2'000'000;
 
 }  // namespace omnibal::joint

@@ -13,9 +13,10 @@
 namespace omnibal::joint {
 namespace {
 
-/// How many plans of each of the two programs are judged, and from how many of the best local moves
-/// start.
+/// How many plans of each of the two programs are judged.
 constexpr std::int32_t kPlansOfAProgram = 8;
+/// How many cuts local moves may time; from how many plans they start where they are simulated.
+constexpr std::int64_t kMostTimed = 3'000;
 constexpr std::size_t kPolishedPlans = 3;
 /// The path program looks at plans up to 1 / 256 longer than the best known: runners-up.
 constexpr Ticks kLongerPaths = 256;
@@ -40,23 +41,32 @@ std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel
   if (!least) return std::nullopt;
   ModelSearch search{&model, *std::move(least), {}, kNever, 0};
   PlanPool pool(setting, model);
-  search.shortest_path = pool.path_of(search.least.ends);
+  search.shortest_path = pool.times_of(search.least.ends).path;
   for (const partition::Cuts& seed : setting.options.seeds) {
     const StageEnds ends = to_ends(seed, setting.grid.num_layers);
-    search.shortest_path = std::min(search.shortest_path, pool.path_of(ends));
+    search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
   }
   const Ticks slowest = search.least.bottleneck.upper;
   note_plans(least_paths(setting.grid, model, setting.path,
-                         {pool.path_of(search.least.ends), slowest, kPlansOfAProgram}),
+                         {pool.times_of(search.least.ends).path, slowest, kPlansOfAProgram}),
              search);
   const LeastPaths paths = least_paths(
       setting.grid, model, setting.path,
       {search.shortest_path + search.shortest_path / kLongerPaths, kNever - 1, kPlansOfAProgram});
   note_plans(paths, search);
   search.path_bound = paths.bound;
-  if (!paths.plans.empty()) {
-    search.shortest_path = std::min(search.shortest_path, pool.path_of(paths.plans.front()));
-  }
+  const auto note_shortest = [&](const LeastPaths& found) {
+    for (const StageEnds& ends : found.plans) {
+      search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
+    }
+  };
+  note_shortest(paths);
+  if (search.path_bound >= search.shortest_path) return search;
+  const LeastPaths by_first = least_paths_by_first_stage(
+      setting.grid, model, setting.path, {search.shortest_path, kNever - 1, 2});
+  note_plans(by_first, search);
+  note_shortest(by_first);
+  search.path_bound = std::min(std::max(search.path_bound, by_first.bound), search.shortest_path);
   return search;
 }
 
@@ -68,8 +78,16 @@ void fill_pool(const SearchSetting& setting, const ModelSearch& search, PlanPool
     pool.judge_if_promising(to_ends(seed, setting.grid.num_layers));
   }
   std::vector<JudgedPlan> best = pool.ranked();
-  if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
-  for (const JudgedPlan& plan : best) polish(pool, setting, plan, search.path_bound);
+  if (setting.options.alike) {
+    std::int64_t effort = kMostTimed / search.model->effort();
+    for (const JudgedPlan& plan : best) {
+      pool.judge(polish_path(pool, plan.ends, search.path_bound, effort));
+      if (pool.least_path() <= search.path_bound) break;
+    }
+  } else {
+    if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
+    for (const JudgedPlan& plan : best) polish(pool, setting, plan);
+  }
 }
 
 JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {

@@ -34,6 +34,8 @@ class StageTables {
   Ticks work(const StageSpan& span) const { return forward(span) + backward(span); }
   /// Forward and backward of the layers before `layer`, of those from `layer` on.
   Ticks work_before(std::int32_t layer) const { return forward_[at(layer)] + backward_[at(layer)]; }
+  Ticks forward_before(std::int32_t layer) const { return forward_[at(layer)]; }
+  Ticks backward_before(std::int32_t layer) const { return backward_[at(layer)]; }
   Ticks work_from(std::int32_t layer) const {
     return work_before(num_layers_) - work_before(layer);
   }

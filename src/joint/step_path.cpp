@@ -14,34 +14,39 @@ StepPath::StepPath(const JointProblem& problem)
 }
 
 PathTail least_of_both(const PathTail& a, const PathTail& b) {
-  return {std::min(a.work, b.work), std::min(a.path, b.path), std::min(a.forward, b.forward),
-          std::min(a.backward, b.backward)};
+  return {std::min(a.work, b.work), std::min(a.path, b.path), std::min(a.filling, b.filling),
+          std::min(a.draining, b.draining)};
 }
 
-/// Longest path that turns at this stage, from its first forward to its last backward.
-Ticks StepPath::through_1f1b(Ticks from, const StageTime& time, Ticks work_behind) const {
+void StepPath::turn_at(Ticks from, const StageTime& time, const StageTime& longest,
+                       const PathTail& behind, PathTail& tail) const {
   const Ticks ahead = std::min(micro_batches_, from) - 1;
-  const Ticks forwards = ahead * time.forward;
-  const Ticks backwards = ahead * time.backward;
-  if (micro_batches_ < from) {  // no forward stands behind a backward: no second way to the end
-    return time.busy() +
-           std::max(forwards + backwards, work_behind + std::max(forwards, backwards));
+  const Ticks forwards = ahead * longest.forward;
+  const Ticks backwards = ahead * longest.backward;
+  if (micro_batches_ < from) {  // all forwards stand before all backwards: one way down and up
+    tail.path = std::max(
+        tail.path,
+        time.busy() + std::max(forwards + backwards, behind.work + std::max(forwards, backwards)));
+    return;
   }
-  return (micro_batches_ - ahead) * time.busy() + std::max(forwards, work_behind) +
-         std::max(backwards, work_behind);
+  const Ticks filling = std::max(forwards, behind.filling);
+  const Ticks draining = std::max(backwards, behind.draining);
+  tail.path = std::max(tail.path, (micro_batches_ - ahead) * time.busy() + filling + draining);
+  tail.filling = time.busy() + filling;
+  tail.draining = time.busy() + draining;
 }
 
-PathTail StepPath::through(std::int32_t stage, const StageTime& time,
+PathTail StepPath::through(std::int32_t stage, const StageTime& time, const StageTime& before,
                            const PathTail& behind) const {
-  PathTail tail{time.busy() + behind.work, 0, 0, 0};
+  PathTail tail{time.busy() + behind.work, time.busy() + behind.path, 0, 0};
   if (is_1f1b_) {
-    tail.path =
-        std::max(time.busy() + behind.path,
-                 through_1f1b(stages_from_[static_cast<std::size_t>(stage)], time, behind.work));
+    const StageTime longest{std::max(time.forward, before.forward),
+                            std::max(time.backward, before.backward)};
+    turn_at(stages_from_[static_cast<std::size_t>(stage)], time, longest, behind, tail);
   } else {
-    tail.forward = std::max(time.forward, behind.forward);
-    tail.backward = std::max(time.backward, behind.backward);
-    tail.path = tail.work + (micro_batches_ - 1) * (tail.forward + tail.backward);
+    tail.filling = std::max(time.forward, behind.filling);
+    tail.draining = std::max(time.backward, behind.draining);
+    tail.path = tail.work + (micro_batches_ - 1) * (tail.filling + tail.draining);
   }
   return tail;
 }
@@ -58,9 +63,14 @@ Ticks StepPath::most_busy(const StageSpan& span, const StageTables& tables, Tick
 }
 
 Ticks StepPath::length(const std::vector<StageTime>& times) const {
+  std::vector<StageTime> before(times.size());
+  for (std::size_t s = 1; s < times.size(); ++s) {
+    before[s] = {std::max(before[s - 1].forward, times[s - 1].forward),
+                 std::max(before[s - 1].backward, times[s - 1].backward)};
+  }
   PathTail tail;
   for (auto s = times.size(); s-- > 0;) {
-    tail = through(static_cast<std::int32_t>(s), times[s], tail);
+    tail = through(static_cast<std::int32_t>(s), times[s], before[s], tail);
   }
   return tail.path;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StepPath: a lower bound on the time of a step from stage times alone, in O(1) a stage. With equal
-// micro-batches and free links it is the makespan itself for GPipe, and for 1F1B unless stages
-// differ by about a half (docs/methods/joint.md).
+// StepPath: the time of a step in closed form, from stage times alone: the makespan of GPipe and of
+// 1F1B if micro-batches are alike and links free (docs/methods/joint.md), a lower bound on it if
+// links take time.
 #pragma once
 
 #include <vector>
@@ -24,14 +24,16 @@ struct StageTime {
 /// What stages from one to the last mean for those before them; smaller is better in each.
 struct PathTail {
   Ticks work = 0;  // their busy time together
-  Ticks path = 0;  // longest of the known paths that begin at them
-  // GPipe only: longest forward and backward of any.
-  Ticks forward = 0;
-  Ticks backward = 0;
+  Ticks path = 0;  // longest path from the first of them down and back to it
+  // 1F1B: the longest way from the first of them to a stage where it turns before its first
+  // backward, and the longest back from one after its last forward. GPipe: longest forward and
+  // longest backward of any.
+  Ticks filling = 0;
+  Ticks draining = 0;
 
   bool is_no_worse(const PathTail& other) const {
-    return work <= other.work && path <= other.path && forward <= other.forward &&
-           backward <= other.backward;
+    return work <= other.work && path <= other.path && filling <= other.filling &&
+           draining <= other.draining;
   }
 };
 /// The least of each.
@@ -41,18 +43,22 @@ class StepPath {
  public:
   explicit StepPath(const JointProblem& problem);
 
-  /// With one more stage in front. Rises with all of its arguments.
-  PathTail through(std::int32_t stage, const StageTime& time, const PathTail& behind) const;
+  /// With one more stage at the front of `behind`; `before` are the longest forward and backward of
+  /// the stages before it (or something below them). Rises with all of its arguments. O(1).
+  PathTail through(std::int32_t stage, const StageTime& time, const StageTime& before,
+                   const PathTail& behind) const;
 
   /// The longest busy time of a span with which a path may stay within `most`, whatever the other
   /// stages are; `model` gives what they take at least.
   Ticks most_busy(const StageSpan& span, const StageTables& tables, Ticks most) const;
 
-  /// Of a whole pipeline.
+  /// Of a whole pipeline. O(p).
   Ticks length(const std::vector<StageTime>& times) const;
 
  private:
-  Ticks through_1f1b(Ticks from, const StageTime& time, Ticks work_behind) const;
+  /// The path that turns at a stage, of `from` stages with those behind it, again and again.
+  void turn_at(Ticks from, const StageTime& time, const StageTime& longest, const PathTail& behind,
+               PathTail& tail) const;
 
   bool is_1f1b_ = true;
   Ticks micro_batches_ = 1;

@@ -20,8 +20,8 @@ std::vector<Cuts> seeds(const BalanceBench& bench) {
   }
   const std::vector<double> forward_s = forward_seconds(bench);
   const std::vector<std::int64_t> bytes = boundary_bytes(bench);
-  const Result<std::vector<partition::RankedCuts>> neighbours = partition::rank_neighbours(
-      {forward_s, bytes, bench.request.num_stages}, bench.request.bmp);
+  const Result<std::vector<partition::RankedCuts>> neighbours =
+      partition::rank_neighbours({forward_s, bytes, bench.request.num_stages}, bench.request.bmp);
   if (!neighbours) return seeds;
   for (const partition::RankedCuts& ranked : *neighbours) seeds.push_back(ranked.cuts);
   return seeds;
@@ -31,8 +31,8 @@ JudgedPartition to_judged(const joint::JointPlan& plan) {
   return {plan.cuts, joint::to_mask(plan.choices), plan.makespan_s};
 }
 
-/// The same cuts with the paper's recomputation, best first. Error: kMemoryInfeasible, of the first,
-/// if none fits.
+/// The same cuts with the paper's recomputation, best first. Error: kMemoryInfeasible, of the
+/// first, if none fits.
 Result<std::vector<JudgedPartition>> with_bar(const BalanceBench& bench,
                                               const std::vector<JudgedPartition>& plans) {
   std::vector<JudgedPartition> judged;
@@ -97,9 +97,9 @@ Result<JointBalance> balance_jointly(const BalanceBench& bench) {
     balance.certificate.cuts.clear();  // they speak of the joint recomputation
   }
   if (problem.constraints.restriction != joint::Restriction::kNone) {
-    OMNIBAL_ASSIGN(balance.cost_of_restriction,
-                   cost_of_restriction(problem, options, evaluate,
-                                       balance.judged.front().makespan_s));
+    OMNIBAL_ASSIGN(
+        balance.cost_of_restriction,
+        cost_of_restriction(problem, options, evaluate, balance.judged.front().makespan_s));
   }
   return balance;
 }
