@@ -62,8 +62,8 @@ std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel
   };
   note_shortest(paths);
   if (search.path_bound >= search.shortest_path) return search;
-  const LeastPaths by_first = least_paths_by_first_stage(
-      setting.grid, model, setting.path, {search.shortest_path, kNever - 1, 2});
+  const LeastPaths by_first = least_paths_by_first_stage(setting.grid, model, setting.path,
+                                                         {search.shortest_path, kNever - 1, 2});
   note_plans(by_first, search);
   note_shortest(by_first);
   search.path_bound = std::min(std::max(search.path_bound, by_first.bound), search.shortest_path);
