@@ -29,6 +29,28 @@ PlanPool::Times PlanPool::times_of(const StageEnds& ends) {
   return times;
 }
 
+bool PlanPool::improve(JudgedPlan& plan, LayerChoices choices) {
+  const double makespan_s = setting_.evaluate(to_cuts(plan.ends), choices);
+  ++num_judged_;
+  if (!(makespan_s < plan.makespan_s * (1 - kRounding))) return false;
+  plan.makespan_s = makespan_s;
+  plan.choices = std::move(choices);
+  plan.bottleneck = 0;
+  for (const StageSpan& span : stage_spans(plan.ends)) {
+    Ticks busy = model_.tables().work(span);
+    for (auto i = static_cast<std::size_t>(span.begin); i < static_cast<std::size_t>(span.end);
+         ++i) {
+      if (plan.choices[i] == 0) continue;
+      const auto choice = static_cast<std::size_t>(plan.choices[i]) - 1;
+      busy += setting_.scale.ticks(setting_.problem.layers[i].choices[choice].recompute_s);
+    }
+    plan.bottleneck = std::max(plan.bottleneck, busy);
+  }
+  least_makespan_s_ = std::min(least_makespan_s_, makespan_s);
+  plans_[plan.ends] = plan;
+  return true;
+}
+
 Ticks PlanPool::rough_path_of(const StageEnds& ends) {
   if (!is_on(setting_.grid, ends)) return kNever;
   stage_times_.clear();

@@ -40,6 +40,9 @@ class PlanPool {
   const JudgedPlan* judge(const StageEnds& ends);
   /// The same, but also null if the path bound shows that they are slower than the best so far.
   const JudgedPlan* judge_if_promising(const StageEnds& ends);
+  /// Judges other choices for the cuts of `plan`, a plan of the pool; if they are faster, both
+  /// become them.
+  bool improve(JudgedPlan& plan, LayerChoices choices);
   /// What the path program compares, without the evaluator; path kNever where judge gives null.
   struct Times {
     Ticks path = kNever;
@@ -78,5 +81,11 @@ StageEnds polish_path(PlanPool& pool, StageEnds ends, Ticks bound, std::int64_t&
 /// alike. Ends too after about kMostActions simulated actions.
 void polish(PlanPool& pool, const SearchSetting& setting, JudgedPlan plan);
 inline constexpr std::int64_t kMostActions = 2'000'000;
+
+/// Recomputation of a plan where micro-batches are not alike and the least recomputation at one
+/// load need not be the best: a layer keeps its activations and layers of another kind recompute,
+/// as long as that makes the step faster.
+void swap_choices(PlanPool& pool, const SearchSetting& setting, const StageTables& tables,
+                  JudgedPlan plan);
 
 }  // namespace omnibal::joint

@@ -70,6 +70,12 @@ std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel
   return search;
 }
 
+/// Whether stages choose their recomputation one by one.
+bool may_swap(const SearchSetting& setting) {
+  const Constraints& constraints = setting.problem.constraints;
+  return !constraints.recompute_everything && constraints.restriction != Restriction::kMegatron;
+}
+
 /// Judges what the programs found, the seeds, and what local moves make of the best.
 void fill_pool(const SearchSetting& setting, const ModelSearch& search, PlanPool& pool) {
   pool.judge(search.least.ends);
@@ -87,6 +93,9 @@ void fill_pool(const SearchSetting& setting, const ModelSearch& search, PlanPool
   } else {
     if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
     for (const JudgedPlan& plan : best) polish(pool, setting, plan);
+    if (may_swap(setting)) {
+      swap_choices(pool, setting, search.model->tables(), pool.ranked().front());
+    }
   }
 }
 

@@ -28,8 +28,8 @@ MadeProblem equal_layers(std::int32_t num_layers, std::int32_t num_stages,
   made.costs = cost::evaluate(made.profile, {});
   made.layers =
       joint_layers(recompute::bar_layers(made.profile, made.costs), made.costs, made.costs);
-  made.schedule = *schedule::make_schedule(schedule::ScheduleKind::kOneFOneB, num_stages,
-                                           num_micro_batches);
+  made.schedule =
+      *schedule::make_schedule(schedule::ScheduleKind::kOneFOneB, num_stages, num_micro_batches);
   made.compiled = *simulate::compile(made.schedule);
   return made;
 }
@@ -57,7 +57,8 @@ TEST(JointSolve, EqualLayersAreCutEvenlyAndTheCertificateSaysSo) {
 
 TEST(JointSolve, EveryCutSaysWhatMovingItWouldCost) {
   const MadeProblem made = equal_layers(9, 3, 6);
-  // Stage 0 keeps three micro-batches: 15 + 3 x 30 + 0. One layer more does not fit even recomputed.
+  // Stage 0 keeps three micro-batches: 15 + 3 x 30 + 0. One layer more does not fit even
+  // recomputed.
   const std::int64_t limit = 4 * 5 + 3 * (10 + 3 * 1) + 10 - 1;
   const JointAnswer answer = solved(made, made.problem(limit));
   ASSERT_EQ(answer.certificate.cuts.size(), 2U);
@@ -111,7 +112,8 @@ TEST(JointSolve, StagesBearWhatStandsBesideTheirLayers) {
   EXPECT_DOUBLE_EQ(solved(made, problem).certificate.lower_bound_s, 21);
   problem.constraints.last_stage.seconds = 0;
   problem.memory_limit_bytes = 12 * 15;
-  problem.constraints.first_stage.bytes = 12 * 15 - 40;  // four layers fit beside it: 4 x (5 + 2 x 1) + 10
+  problem.constraints.first_stage.bytes =
+      12 * 15 - 40;  // four layers fit beside it: 4 x (5 + 2 x 1) + 10
   EXPECT_THAT(cuts_of(solved(made, problem)), ElementsAre(4));
 }
 
@@ -163,12 +165,30 @@ TEST(JointSolve, TheEvaluatorDecidesWhereMicroBatchesDiffer) {
   };
   JointOptions options;
   options.alike = false;
-  const Result<JointAnswer> answer =
-      solve(made.problem(std::nullopt), options, distance_to_three);
+  const Result<JointAnswer> answer = solve(made.problem(std::nullopt), options, distance_to_three);
   ASSERT_TRUE(answer.ok());
   EXPECT_THAT(cuts_of(*answer), ElementsAre(3));
   EXPECT_DOUBLE_EQ(answer->certificate.lower_bound_s, 12);
   EXPECT_NEAR(answer->certificate.gap, 0.25, 1e-12);
+}
+
+TEST(JointSolve, RecomputationMovesToWhateverTheEvaluatorFindsFaster) {
+  // Two kinds, of which the first recomputes in less time; but not in this step.
+  MadeProblem made = equal_layers(8, 1, 4);
+  for (std::size_t i = 4; i < 8; ++i) made.layers[i].choices = {{2.0, 0}};
+  const auto count_first_kind = [](const partition::Cuts&, const LayerChoices& choices) {
+    return 1.0 + static_cast<double>(std::count(choices.begin(), choices.begin() + 4, 1));
+  };
+  JointOptions options;
+  options.alike = false;
+  // 40 static, 80 kept by the one micro-batch in flight; two layers must recompute.
+  const JointProblem problem = made.problem(40 + 80 - 18 + 10);
+  const Result<JointAnswer> answer = solve(problem, options, count_first_kind);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_DOUBLE_EQ(answer->best.makespan_s, 1);
+  EXPECT_EQ(std::count(answer->best.choices.begin() + 4, answer->best.choices.end(), 1), 2);
+  EXPECT_DOUBLE_EQ(answer->best.bottleneck_s, 24 + 4);
+  EXPECT_DOUBLE_EQ(answer->certificate.lower_bound_s, 24 + 2);
 }
 
 TEST(JointSolve, RefusesMoreStagesThanLayers) {

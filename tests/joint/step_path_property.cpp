@@ -42,8 +42,8 @@ TEST(StepPathProperty, IsTheMakespanOfEqualMicroBatches) {
     const auto kind =
         rng.below(4) == 0 ? schedule::ScheduleKind::kGPipe : schedule::ScheduleKind::kOneFOneB;
     const std::vector<StageTime> times = random_times(rng, p);
-    const StepPath path({.layers = {}, .schedule = kind, .num_stages = p, .num_micro_batches = m,
-                         .in_flight = {}});
+    const StepPath path(
+        {.layers = {}, .schedule = kind, .num_stages = p, .num_micro_batches = m, .in_flight = {}});
     // Whole numbers: doubles add them up exactly.
     EXPECT_EQ(static_cast<double>(path.length(times)),
               simulated(*schedule::make_schedule(kind, p, m), times))
