@@ -10,7 +10,7 @@ namespace omnibal::joint {
 namespace {
 
 /// Labels of a state that no other beats in work and path; beyond it some are dropped.
-constexpr std::size_t kMostLabels = 48;
+constexpr std::size_t kMostLabels = 24;
 constexpr int kMostNarrowings = 40;
 
 /// A way through stages s..p-1 from a given begin.
@@ -39,6 +39,7 @@ bool thin_out(std::vector<Label>& labels, std::size_t count) {
   std::vector<Label> kept;
   bool complete = true;
   for (const Label& label : labels) {
+    if (!complete) break;
     const bool unbeaten = std::ranges::none_of(
         kept, [&](const Label& other) { return other.tail.is_no_worse(label.tail); });
     if (!unbeaten && kept.size() >= count) continue;
@@ -207,7 +208,7 @@ LeastPaths least_paths_by_first_stage(const CutGrid& grid, StageModel& model, co
   const CutWindows windows = affordable_windows(grid, model, path, narrowed);
   LeastPaths least{{}, narrowed.most_path + 1};
   const auto num_ends = static_cast<std::int64_t>(windows[1].size());
-  if (num_ends * count_spans(windows) * model.effort() > kMostEffort) return {{}, 0};
+  if (num_ends * count_spans(windows) * model.effort() > kMostEffort / 8) return {{}, 0};
   for (const std::int32_t end : windows[1]) {
     CutWindows with_end = windows;
     with_end[1] = {end};

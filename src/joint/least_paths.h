@@ -37,6 +37,6 @@ LeastPaths least_paths(const CutGrid& grid, StageModel& model, const StepPath& p
 /// bound 0: too much work, not done.
 LeastPaths least_paths_by_first_stage(const CutGrid& grid, StageModel& model, const StepPath& path,
                                       const PathQuery& query);
-inline constexpr std::int64_t kMostEffort = 100'000;
+inline constexpr std::int64_t kMostEffort = 300'000;
 
 }  // namespace omnibal::joint
