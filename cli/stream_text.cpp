@@ -14,12 +14,12 @@ std::string whole(const Json& number) { return fmt::format("{}", number.get<std:
 
 std::string rejections_text(const plan::StreamSession& session) {
   std::string text;
-  for (const plan::StreamSession::Rejected& kind : session.rejected()) {
+  for (const plan::RejectedKind& kind : session.rejected()) {
     const std::string why = kind.reason == "zero_tokens"
                                 ? "no tokens"
                                 : fmt::format("{} {} > {}", kind.reason, kind.value, kind.limit);
     text += fmt::format("  {} rejected: {} ({}{} row {})\n", kind.count, why,
-                        kind.count > 1 ? "first: " : "", kind.source, kind.row);
+                        kind.count > 1 ? "first: " : "", kind.file, kind.row);
   }
   return text;
 }

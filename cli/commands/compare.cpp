@@ -27,6 +27,7 @@ struct CompareFlags {
   std::int64_t dp = 8;
   std::vector<std::string> methods;
   std::string model = plan::kReferenceModel;
+  std::int64_t window = steps::StepOptions{}.window;
   bool scaling = false;
 };
 
@@ -134,19 +135,21 @@ Result<plan::ComparisonTask> prepare(const CompareFlags& flags, const corpus::Co
                   .micro_batches = {.size = flags.packing.micro_batch, .dp = flags.dp},
                   .seed = context.seed,
                   .automatic = {.threads = context.threads}};
-  task.steps = {.dp = flags.dp, .micro_batches = 1, .seed = context.seed};
+  task.steps = {.dp = flags.dp, .micro_batches = 1, .window = flags.window, .seed = context.seed};
   return task;
 }
 
 std::string to_text(const CompareFlags& flags, const plan::ComparisonTask& task,
                     const std::vector<Row>& rows) {
   const pack::PackLimits& limits = task.request.limits;
+  const std::string window =
+      flags.window == 0 ? "the whole epoch" : fmt::format("windows of {} groups", flags.window);
   return fmt::format(
              "{} samples on {} ranks; packs of at most {} vision units and {} tokens, padded "
-             "micro-batches of {} samples\n"
+             "micro-batches of {} samples; omnibal's steps formed in {}\n"
              "padding and imbalance between ranks as fractions; time predicted for {}\n\n",
              task.accepted.size(), flags.dp, limits.vision_cap, limits.token_cap,
-             flags.packing.micro_batch, flags.model) +
+             flags.packing.micro_batch, window, flags.model) +
          table_of(rows);
 }
 
@@ -187,6 +190,7 @@ std::vector<Flag> compare_flags(CompareFlags& flags) {
                    .help = "Methods to show beside random, sorted, device-group, isf and omnibal; "
                            "without, all there are but auto, whose packs omnibal runs",
                    .value_name = "NAME,..."},
+                  window_flag(&flags.window),
                   model_flag(&flags.model, "Model whose forward time is predicted"),
                   {.name = "--scaling",
                    .target = &flags.scaling,

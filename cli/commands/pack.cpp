@@ -22,6 +22,8 @@ namespace {
 
 using codec::Json;
 
+constexpr std::int64_t kUsualMicroBatches = 16;
+
 struct PackFlags {
   CorpusFlags corpus;
   PackingFlags packing;
@@ -29,7 +31,7 @@ struct PackFlags {
   std::int64_t cp = 1;
   std::int64_t tp = 1;
   std::optional<std::int64_t> dp;
-  std::int64_t micro_batches = 16;
+  std::int64_t micro_batches = kUsualMicroBatches;
   StepFlags steps;
   bool reuse = false;
   std::string out;
@@ -105,11 +107,7 @@ Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loade
                        const plan::DataPlan& data, const plan::Provenance& provenance,
                        const Json& keys) {
   return plan::write_plan({.corpus = loaded.corpus,
-                           .packs = data.grouping.packs,
-                           .loads = data.loads,
-                           .rejected = data.admission.rejected,
-                           .truncated = data.admission.truncated,
-                           .steps = data.steps ? &*data.steps : nullptr,
+                           .data = data,
                            .profile = nullptr,
                            .provenance = provenance,
                            .document = keys},
@@ -138,12 +136,15 @@ Result<TimedDataPlan> timed_data_plan(const corpus::Corpus& corpus,
   OMNIBAL_RETURN_IF_ERROR(plan::add_steps(timed.data, options, forward, progress));
   timed.step_seconds = seconds_since(packed);
   timed.pack_seconds += timed.step_seconds;
-  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, options));
+  OMNIBAL_RETURN_IF_ERROR(plan::describe_steps(timed.data, corpus, options));
   return timed;
 }
 
 Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   OMNIBAL_RETURN_IF_ERROR(check_before_reading(flags, context));
+  if (!flags.dp && (flags.steps != StepFlags{} || flags.micro_batches != kUsualMicroBatches)) {
+    context.warn("without --dp no steps are formed: what is said about them decides nothing");
+  }
   OMNIBAL_ASSIGN(const cost::LinearCost forward, plan::forward_of(plan::kReferenceModel));
   OMNIBAL_ASSIGN(const corpus::LoadedCorpus loaded, load_corpus(flags.corpus, context));
   const plan::Provenance provenance{
@@ -155,18 +156,19 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
       return *std::move(kept);
     }
   }
-  OMNIBAL_ASSIGN(const plan::DataPlanOptions options, options_of(flags, loaded.corpus, context));
-  Result<TimedDataPlan> timed = timed_data_plan(loaded.corpus, options, forward, context.progress);
+  const Result<plan::DataPlanOptions> options = options_of(flags, loaded.corpus, context);
+  if (!options) return at_its_source(options.error(), loaded.corpus);
+  Result<TimedDataPlan> timed = timed_data_plan(loaded.corpus, *options, forward, context.progress);
   if (!timed) return at_its_source(std::move(timed).error(), loaded.corpus);
   Output output;
-  output.json = plan::to_json(timed->data, loaded.corpus, options);
+  output.json = plan::to_json(timed->data, loaded.corpus, *options);
   if (!flags.out.empty()) {
     OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, timed->data, provenance, output.json));
   }
   output.json["pack_seconds"] = timed->pack_seconds;
-  if (options.steps) output.json["step_seconds"] = timed->step_seconds;
-  if (options.choice) output.text = to_text(*options.choice) + '\n';
-  output.text += to_text(timed->data, options, output.json, loaded.corpus);
+  if (options->steps) output.json["step_seconds"] = timed->step_seconds;
+  if (options->choice) output.text = to_text(*options->choice) + '\n';
+  output.text += to_text(timed->data, *options, output.json, loaded.corpus);
   if (!flags.out.empty()) output.text += fmt::format("written to {}\n", flags.out);
   return output;
 }

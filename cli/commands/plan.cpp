@@ -127,7 +127,8 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                               plan::PlanRequest request, const plan::Provenance& provenance,
                               const Context& context) {
   const corpus::Corpus& corpus = subject.loaded.corpus;
-  const plan::CapQuestion caps = cap_question(flags.packing);
+  const plan::CapQuestion caps =
+      cap_question(flags.packing, pack::token_multiple(1, request.sizes.tp));
   OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, caps, corpus, context.seed));
   OMNIBAL_ASSIGN(request.data.method, pack::parse_method(flags.method));
   if (caps_are_open(flags.packing)) request.caps = caps;
@@ -141,11 +142,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   std::string text = to_text(plan, flags.explain);
   if (flags.dry_run) return Output{std::move(keys), std::move(text)};
   OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = corpus,
-                                            .packs = plan.data.grouping.packs,
-                                            .loads = plan.data.loads,
-                                            .rejected = plan.data.admission.rejected,
-                                            .truncated = plan.data.admission.truncated,
-                                            .steps = &*plan.data.steps,
+                                            .data = plan.data,
                                             .profile = &plan.profile,
                                             .provenance = provenance,
                                             .document = keys},

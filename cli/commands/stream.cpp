@@ -38,11 +38,13 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
         .at_key(flags.packing.vision_cap ? "--token-cap" : "--vision-cap")
         .with_hint("`omnibal pack` on a part of the samples chooses caps");
   }
-  if (context.json && flags.files.out == "-") {
+  for (const auto& [key, path] :
+       {std::pair{"--out", flags.files.out}, {"--rejected", flags.files.rejected}}) {
+    if (!context.json || path != "-") continue;
     return Error(ErrorCode::kInvalidArgument,
                  "with --json standard output carries one object alone")
-        .at_key("--out")
-        .with_hint("write the steps to a file: --out FILE");
+        .at_key(key)
+        .with_hint(fmt::format("write to a file: {} FILE", key));
   }
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
   const plan::CapQuestion caps =
@@ -50,6 +52,7 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
   OMNIBAL_ASSIGN(const plan::DataPlanOptions data,
                  data_plan_options(flags.packing, caps, corpus::Corpus(), context.seed));
   plan::StreamOptions options;
+  options.add_dummy = flags.dummy;
   options.packing = {.limits = data.limits,
                      .admission = data.admission,
                      .window_samples = flags.window_samples,
@@ -63,47 +66,29 @@ Result<plan::StreamOptions> options_of(const StreamFlags& flags, const Context& 
   return options;
 }
 
-/// Takes every sample of the input; what was taken before an error is saved.
-Status take_all(const StreamFlags& flags, plan::StreamSession& session, const Context& context) {
-  const auto read = corpus::for_each_sample(
-      corpus::parse_input(flags.input),
-      {.add_dummy = flags.dummy, .mixture = {.seed = context.seed}}, context.progress,
-      [&session](const corpus::StreamedSample& sample) { return session.take(sample); });
-  if (read) {
-    for (const corpus::Finding& finding : *read) {
-      context.warn(fmt::format("{} x {}, first: {}", finding.count, finding.kind, finding.example));
-    }
-    return session.close();
-  }
-  // A stream that is resumed may have had its last sample before.
-  const bool nothing_new =
-      session.planner().num_samples() > 0 && read.error().code == ErrorCode::kEmptyInput;
-  if (nothing_new) return session.close();
-  if (read.error().code == ErrorCode::kWriteFailed) return read.error();
-  OMNIBAL_RETURN_IF_ERROR(session.save());
-  Error error = read.error();
-  const plan::StreamPlanner& planner = session.planner();
-  if (!flags.files.state.empty() && planner.num_samples() > 0 && !planner.finished()) {
-    error.hint += fmt::format("{}what came before it is saved: repair it and go on with --resume",
-                              error.hint.empty() ? "" : "; ");
-  }
-  return error;
+Result<corpus::SampleStream> open_input(const StreamFlags& flags, const Context& context) {
+  return corpus::SampleStream::open(corpus::parse_input(flags.input),
+                                    {.add_dummy = flags.dummy, .mixture = {.seed = context.seed}},
+                                    context.progress);
 }
 
-Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an answer, not the end of us
-  OMNIBAL_ASSIGN(const plan::StreamOptions options, options_of(flags, context));
-  OMNIBAL_ASSIGN(plan::StreamSession session, plan::StreamSession::open(options, flags.files));
-  const Status status = take_all(flags, session, context);
-  if (!status.ok() && !session.reader_gone()) return status.error();
-  if (!status.ok()) {
-    context.warn("nobody reads the steps any more: ended before the input did");
+/// Takes every sample of the input; what was taken before an error is saved.
+Status take_all(corpus::SampleStream& samples, plan::StreamSession& session) {
+  while (true) {
+    auto sample = samples.next();
+    if (!sample) return session.break_off(std::move(sample).error(), samples.position());
+    if (!*sample) return session.close();
+    OMNIBAL_RETURN_IF_ERROR(session.take(**sample));
   }
+}
+
+Output answer_of(const plan::StreamSession& session, const plan::StreamFiles& files,
+                 const Context& context) {
   Output output;
   output.json = session.planner().summary();
-  output.json["out"] = flags.files.out;
+  output.json["out"] = files.out;
   const std::string text = to_text(session);
-  if (flags.files.out != "-") {
+  if (files.out != "-" && files.rejected != "-") {
     output.text = text;
   } else {
     context.note(text);
@@ -111,12 +96,39 @@ Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
   return output;
 }
 
+Result<Output> run_stream(const StreamFlags& flags, const Context& context) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an answer, not the end of us
+  OMNIBAL_ASSIGN(const plan::StreamOptions options, options_of(flags, context));
+  plan::StreamFiles files = flags.files;
+  files.inputs = {corpus::parse_input(flags.input).path};
+  OMNIBAL_RETURN_IF_ERROR(check_stream_files(files));
+  auto samples = open_input(flags, context);
+  // A stream that is resumed may have had its last sample before.
+  const bool nothing_new =
+      !samples && files.input_continues && samples.error().code == ErrorCode::kEmptyInput;
+  if (!samples && !nothing_new) return samples.error();
+  if (samples) files.inputs = samples->files();
+  OMNIBAL_ASSIGN(plan::StreamSession session, plan::StreamSession::open(options, files));
+  if (nothing_new && session.planner().num_samples() == 0) return samples.error();
+  if (samples && files.input_continues) samples->continue_at(session.position());
+  const Status status = samples ? take_all(*samples, session) : session.close();
+  if (!status.ok() && !session.reader_gone()) return status.error();
+  if (!status.ok()) {
+    context.warn("nobody reads the steps any more: ended before the input did");
+  } else if (samples) {
+    for (const corpus::Finding& finding : samples->findings()) {
+      context.warn(fmt::format("{} x {}, first: {}", finding.count, finding.kind, finding.example));
+    }
+  }
+  return answer_of(session, files, context);
+}
+
 std::vector<Flag> input_flags(StreamFlags& flags) {
   return {
       {.name = "INPUT",
        .target = &flags.input,
-       .help = "JSON Lines or a list of samples, read as they come; other corpus forms are read "
-               "whole; - for stdin"},
+       .help = "JSON Lines or a list of samples, read as they come, from a file or a pipe; other "
+               "corpus forms are read whole; - for stdin"},
       {.name = "--dummy",
        .target = &flags.dummy,
        .help = "Give a text-only sample without vision units a blank one"},
@@ -139,7 +151,12 @@ std::vector<Flag> limit_flags(StreamFlags& flags) {
     return flag.name == "--limits" || flag.name == "--micro-batch" || flag.name == "--worst-first";
   });
   // Lengths alone do not tell where a sample could be cut.
-  std::ranges::find(table, "--over-long", &Flag::name)->choices = {"reject", "error"};
+  Flag& over_long = *std::ranges::find(table, "--over-long", &Flag::name);
+  over_long.choices = {"reject", "error"};
+  over_long.help = "A sample above a cap is left out and listed, or ends the command";
+  Flag& window = *std::ranges::find(table, "--window", &Flag::name);
+  window.min = 1;
+  window.help = "Groups of dp packs that may wait for their like when steps are formed";
   return table;
 }
 
@@ -155,31 +172,34 @@ std::vector<Flag> parallel_flags(StreamFlags& flags) {
 }
 
 std::vector<Flag> file_flags(StreamFlags& flags) {
-  return {{.name = "--out",
-           .target = &flags.files.out,
-           .help = "Where each step becomes a line of JSON as soon as it is formed; - for stdout",
-           .value_name = "FILE",
-           .required = true},
-          {.name = "--rejected",
-           .target = &flags.files.rejected,
-           .help = "Where each rejected sample becomes a line of JSON",
-           .value_name = "FILE"},
-          {.name = "--state",
-           .target = &flags.files.state,
-           .help = "Directory of the state from which the stream can be resumed",
-           .value_name = "DIR"},
-          {.name = "--save-every",
-           .target = &flags.files.save_every,
-           .help = "Steps after which the state is saved anew",
-           .value_name = "N",
-           .min = 1},
-          {.name = "--resume",
-           .target = &flags.files.resume,
-           .help = "Go on from the state; the input begins anew, and what the state knows of it is "
-                   "compared and passed over"},
-          {.name = "--input-continues",
-           .target = &flags.files.input_continues,
-           .help = "With --resume: the first sample of the input is the one the state waits for"}};
+  return {
+      {.name = "--out",
+       .target = &flags.files.out,
+       .help =
+           "Where each step becomes a line of JSON as soon as it is formed; what the file holds is "
+           "replaced with the first; - for stdout",
+       .value_name = "FILE",
+       .required = true},
+      {.name = "--rejected",
+       .target = &flags.files.rejected,
+       .help = "Where each rejected sample becomes a line of JSON",
+       .value_name = "FILE"},
+      {.name = "--state",
+       .target = &flags.files.state,
+       .help = "Directory of the state from which the stream can be resumed",
+       .value_name = "DIR"},
+      {.name = "--save-every",
+       .target = &flags.files.save_every,
+       .help = "Steps after which the state is saved anew",
+       .value_name = "N",
+       .min = 1},
+      {.name = "--resume",
+       .target = &flags.files.resume,
+       .help = "Go on from the state; the input begins anew, and what the state knows of it is "
+               "compared and passed over"},
+      {.name = "--input-continues",
+       .target = &flags.files.input_continues,
+       .help = "With --resume: the first row of the input is the one the state waits for"}};
 }
 
 }  // namespace

@@ -31,6 +31,15 @@ Status set_caps(const plan::CapQuestion& caps, const corpus::Corpus& corpus,
   return {};
 }
 
+/// The user asked for no training, and can change none of it.
+Error with_cap_hint(Error error, const std::string& model) {
+  if (error.code != ErrorCode::kMemoryInfeasible) return error;
+  return std::move(error).with_hint(
+      fmt::format("give --vision-cap and --token-cap: without, they are chosen for the training "
+                  "of {} on 8 A100 a data-parallel rank",
+                  model));
+}
+
 std::vector<Flag> cap_flags(PackingFlags& flags) {
   return {{.name = "--vision-cap",
            .target = &flags.vision_cap,
@@ -117,33 +126,35 @@ Result<corpus::LoadedCorpus> load_corpus(const CorpusFlags& flags, const Context
 }
 
 std::vector<Flag> packing_flags(PackingFlags& flags) {
-  return joined({cap_flags(flags),
-                 {{.name = "--rounds",
-                   .target = &flags.rounds,
-                   .help = "Rounds of sampling and filtering (T); the last does not filter",
-                   .value_name = "N",
-                   .min = 1,
-                   .max = 1000000},
-                  {.name = "--over-long",
-                   .target = &flags.over_long,
-                   .help = "A sample above a cap is left out and listed, ends the command, or has "
-                           "its text cut where media and supervised tokens stay",
-                   .choices = pack::over_long_names()},
-                  {.name = "--allow-empty",
-                   .target = &flags.allow_empty,
-                   .help = "Pack samples of 0 tokens too"},
-                  {.name = "--max-samples",
-                   .target = &flags.max_samples,
-                   .help = "Most samples of a pack [default: no limit; with --allow-empty, as "
-                           "many as the token cap has tokens]",
-                   .value_name = "N",
-                   .min = 1},
-                  {.name = "--micro-batch",
-                   .target = &flags.micro_batch,
-                   .help = "Samples of a padded micro-batch, which a pack replaces",
-                   .value_name = "N",
-                   .min = 1,
-                   .max = 1 << 20}}});
+  return joined(
+      {cap_flags(flags),
+       {{.name = "--rounds",
+         .target = &flags.rounds,
+         .help = "Rounds of sampling and filtering (T); the last does not filter",
+         .value_name = "N",
+         .min = 1,
+         .max = 1000000},
+        {.name = "--over-long",
+         .target = &flags.over_long,
+         .help = "A sample above a cap is left out and listed, ends the command, or has "
+                 "its text cut where media and supervised tokens stay",
+         .choices = pack::over_long_names()},
+        {.name = "--allow-empty",
+         .target = &flags.allow_empty,
+         .help = "Pack samples of 0 tokens too"},
+        {.name = "--max-samples",
+         .target = &flags.max_samples,
+         .help = "Most samples of a pack [default: no limit; with --allow-empty, as "
+                 "many as the token cap has tokens]",
+         .value_name = "N",
+         .min = 1},
+        {.name = "--micro-batch",
+         .target = &flags.micro_batch,
+         .help = "Samples of a padded micro-batch, which a pack replaces; with --limits paper "
+                 "packs hold as many",
+         .value_name = "N",
+         .min = 1,
+         .max = 1 << 20}}});
 }
 
 std::vector<Flag> padding_flags(std::int64_t* cp, std::int64_t* tp) {
@@ -163,14 +174,19 @@ std::vector<Flag> padding_flags(std::int64_t* cp, std::int64_t* tp) {
            .max = kMost}};
 }
 
+Flag window_flag(std::int64_t* window) {
+  return {.name = "--window",
+          .target = window,
+          .help =
+              "Groups of dp packs that may wait for their like when steps are formed, 0 for "
+              "the whole epoch",
+          .value_name = "N",
+          .min = 0};
+}
+
 std::vector<Flag> step_flags(StepFlags& flags) {
   return {
-      {.name = "--window",
-       .target = &flags.window,
-       .help = "Groups of dp packs that may wait for their like when steps are formed, 0 for "
-               "the whole epoch",
-       .value_name = "N",
-       .min = 0},
+      window_flag(&flags.window),
       {.name = "--tail",
        .target = &flags.tail,
        .help = "What fills the last step: packs of zero weight, nothing (the packs are left "
@@ -225,14 +241,17 @@ Status choose_open_caps(const PackingFlags& flags, const plan::CapQuestion& caps
                         const Context& context, plan::DataPlanOptions& options) {
   if (!caps_are_open(flags)) return {};
   OMNIBAL_ASSIGN(const plan::TrainingTarget target, plan::reference_target(model, dp));
-  OMNIBAL_ASSIGN(options.choice, plan::choose_limits({.samples = plan::columns(corpus),
-                                                      .target = target,
-                                                      .asked = caps,
-                                                      .method = options.method,
-                                                      .micro_batch = flags.micro_batch,
-                                                      .seed = context.seed,
-                                                      .threads = context.threads},
-                                                     context.progress));
+  plan::LimitTask task{.samples = plan::columns(corpus),
+                       .target = target,
+                       .asked = caps,
+                       .method = options.method,
+                       .micro_batch = flags.micro_batch,
+                       .seed = context.seed,
+                       .threads = context.threads};
+  if (options.steps) task.window = options.steps->window;
+  Result<plan::LimitChoice> choice = plan::choose_limits(task, context.progress);
+  if (!choice) return with_cap_hint(std::move(choice).error(), model);
+  options.choice = *std::move(choice);
   options.limits = options.choice->limits;
   options.caps_by = plan::CapSource::kAuto;
   return {};

@@ -68,8 +68,11 @@ struct StepFlags {
   std::int64_t window = 512;
   std::string tail = "zero-weight";
   bool worst_first = false;
+
+  friend bool operator==(const StepFlags&, const StepFlags&) = default;
 };
 
+Flag window_flag(std::int64_t* window);
 /// --window, --tail, --worst-first.
 std::vector<Flag> step_flags(StepFlags& flags);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "codec/file_descriptor.h"
@@ -30,6 +31,10 @@ Error another_file(const std::string& path, std::string why) {
       .with_hint("give the file that was written before, as it was left");
 }
 
+std::string_view text_of(const MappedFile& mapped) {
+  return {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()};
+}
+
 std::string hash_of(std::string_view text) { return hash_bytes(std::as_bytes(std::span(text))); }
 
 }  // namespace
@@ -44,6 +49,7 @@ AppendFile::AppendFile(AppendFile&& other) noexcept
       buffer_(std::exchange(other.buffer_, "")),
       bytes_(other.bytes_),
       tail_(std::move(other.tail_)),
+      behind_(other.behind_),
       reader_gone_(other.reader_gone_) {}
 
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
@@ -53,60 +59,85 @@ AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(buffer_, other.buffer_);
   std::swap(bytes_, other.bytes_);
   std::swap(tail_, other.tail_);
+  std::swap(behind_, other.behind_);
   std::swap(reader_gone_, other.reader_gone_);
   return *this;
 }
 
 AppendFile::~AppendFile() {
   if (fd_ < 0) return;
-  const Status ignored = flush();
+  if (!buffer_.empty()) {
+    const Status ignored = flush();
+  }
   if (fd_ != STDOUT_FILENO) ::close(fd_);
 }
 
 Result<AppendFile> AppendFile::create(const std::string& path) {
-  if (path == "-") return AppendFile(STDOUT_FILENO, false, "standard output");
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (fd.get() < 0) return system_error(ErrorCode::kWriteFailed, "cannot create the file", path);
-  const bool regular = is_regular(fd.get());
-  return AppendFile(fd.release(), regular, path);
+  OMNIBAL_ASSIGN(AppendFile file, open(path, O_CREAT));
+  if (file.is_regular_) file.behind_ = Behind::kLeftover;
+  return file;
 }
 
 Result<AppendFile> AppendFile::reopen(const std::string& path, const Mark& mark) {
-  if (path == "-") return create(path);
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  OMNIBAL_ASSIGN(AppendFile file, open(path, mark.bytes == 0 ? O_CREAT : 0));
+  if (file.is_regular_) OMNIBAL_RETURN_IF_ERROR(file.compare_with(mark));
+  return file;
+}
+
+/// Without changing what it holds.
+Result<AppendFile> AppendFile::open(const std::string& path, int flags) {
+  if (path == "-") return AppendFile(STDOUT_FILENO, false, "standard output");
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
   if (fd.get() < 0) {
-    if (errno == ENOENT) {
+    if (errno == ENOENT && flags == 0) {
       return Error(ErrorCode::kFileNotFound, "the file to be continued is not there").in_file(path);
     }
-    return system_error(ErrorCode::kWriteFailed, "cannot open the file", path);
+    return system_error(ErrorCode::kWriteFailed, "cannot open the file to write", path);
   }
   const bool regular = is_regular(fd.get());
-  AppendFile file(fd.release(), regular, path);
-  if (!regular) return file;
-  OMNIBAL_RETURN_IF_ERROR(file.compare_with(mark));
-  if (::ftruncate(file.fd_, mark.bytes) != 0 || ::lseek(file.fd_, mark.bytes, SEEK_SET) < 0) {
-    return system_error(ErrorCode::kWriteFailed, "cannot cut the file", path);
-  }
-  return file;
+  return AppendFile(fd.release(), regular, path);
 }
 
 /// Takes over bytes and tail of the mark where the file has them.
 Status AppendFile::compare_with(const Mark& mark) {
   OMNIBAL_ASSIGN(const MappedFile mapped, MappedFile::open(path_));
-  const auto size = static_cast<std::int64_t>(mapped.bytes().size());
+  const std::string_view content = text_of(mapped);
+  const auto size = static_cast<std::int64_t>(content.size());
   if (size < mark.bytes) {
     return another_file(path_, "the file is shorter than it was left")
         .with_value(size)
         .with_limit(mark.bytes);
   }
-  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
-                              static_cast<std::size_t>(mark.bytes));
+  const std::string_view text = content.substr(0, static_cast<std::size_t>(mark.bytes));
   const std::string_view tail = text.substr(text.size() - std::min(text.size(), kTailBytes));
-  if (hash_of(tail) != mark.tail_hash) {
+  if (mark.bytes > 0 && hash_of(tail) != mark.tail_hash) {
     return another_file(path_, "this is not the file that was left");
   }
   bytes_ = mark.bytes;
   tail_ = tail;
+  if (size > 0) behind_ = mark.bytes > 0 ? Behind::kLeftover : Behind::kUnknown;
+  return {};
+}
+
+/// Whether the file of which nothing is known begins with, or as, what is to be written.
+Status AppendFile::compare_with_buffer() {
+  OMNIBAL_ASSIGN(const MappedFile mapped, MappedFile::open(path_));
+  const std::string_view content = text_of(mapped);
+  const std::size_t common = std::min(content.size(), buffer_.size());
+  if (content.empty() || (common > 0 && content.starts_with(buffer_.substr(0, common)))) return {};
+  return Error(ErrorCode::kChecksumMismatch,
+               "the file holds something else than what is to be written: not replaced")
+      .in_file(path_)
+      .with_hint("give another name, or remove the file");
+}
+
+/// Removes what stands behind bytes_.
+Status AppendFile::cut() {
+  if (behind_ == Behind::kUnknown) OMNIBAL_RETURN_IF_ERROR(compare_with_buffer());
+  if (::ftruncate(fd_, bytes_) != 0 || ::lseek(fd_, bytes_, SEEK_SET) < 0) {
+    return system_error(ErrorCode::kWriteFailed, "cannot cut the file", path_);
+  }
+  behind_ = Behind::kNothing;
   return {};
 }
 
@@ -116,6 +147,9 @@ Status AppendFile::append(std::string_view text) {
 }
 
 Status AppendFile::flush() {
+  const bool cuts =
+      behind_ == Behind::kLeftover || (behind_ == Behind::kUnknown && !buffer_.empty());
+  if (cuts) OMNIBAL_RETURN_IF_ERROR(cut());
   std::string_view rest = buffer_;
   while (!rest.empty()) {
     const ssize_t written = ::write(fd_, rest.data(), rest.size());
@@ -143,6 +177,11 @@ Result<AppendFile::Mark> AppendFile::sync() {
     return system_error(ErrorCode::kWriteFailed, "cannot sync the file", path_);
   }
   return Mark{bytes_, hash_of(tail_)};
+}
+
+Status AppendFile::finish() {
+  OMNIBAL_RETURN_IF_ERROR(flush());
+  return behind_ == Behind::kUnknown ? compare_with_buffer() : Status();
 }
 
 }  // namespace omnibal::codec

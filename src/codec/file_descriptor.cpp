@@ -29,6 +29,26 @@ Status write_all(int fd, std::span<const std::byte> bytes, const std::string& pa
   return {};
 }
 
+Result<OpenFile> open_to_read(const std::string& path, int extra_flags, bool pipes) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | extra_flags));
+  if (fd.get() < 0) {
+    const bool absent = errno == ENOENT || errno == ENOTDIR;
+    if (absent) return Error(ErrorCode::kFileNotFound, "no such file").in_file(path);
+    return system_error(ErrorCode::kFileUnreadable, "cannot open the file", path);
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return system_error(ErrorCode::kFileUnreadable, "cannot inspect the file", path);
+  }
+  if (!S_ISREG(status.st_mode) && !(pipes && S_ISFIFO(status.st_mode))) {
+    return Error(ErrorCode::kFileUnreadable,
+                 std::string("a file is needed here, this is ") + kind_of(status.st_mode))
+        .in_file(path)
+        .with_hint("give a regular file, or \"-\" to read standard input");
+  }
+  return OpenFile{std::move(fd), static_cast<std::size_t>(status.st_size)};
+}
+
 }  // namespace
 
 FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept
@@ -49,23 +69,14 @@ Error system_error(ErrorCode code, std::string message, const std::string& path)
 }
 
 Result<OpenFile> open_regular(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (fd.get() < 0) {
-    const bool absent = errno == ENOENT || errno == ENOTDIR;
-    if (absent) return Error(ErrorCode::kFileNotFound, "no such file").in_file(path);
-    return system_error(ErrorCode::kFileUnreadable, "cannot open the file", path);
-  }
+  return open_to_read(path, O_NONBLOCK, false);
+}
+
+Result<OpenFile> open_regular_or_pipe(const std::string& path) {
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) {
-    return system_error(ErrorCode::kFileUnreadable, "cannot inspect the file", path);
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return Error(ErrorCode::kFileUnreadable,
-                 std::string("a file is needed here, this is ") + kind_of(status.st_mode))
-        .in_file(path)
-        .with_hint("give a regular file, or \"-\" to read standard input");
-  }
-  return OpenFile{std::move(fd), static_cast<std::size_t>(status.st_size)};
+  // Opened without waiting, a FIFO whose writer is not there yet would be at its end at once.
+  const bool waits = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+  return open_to_read(path, waits ? 0 : O_NONBLOCK, true);
 }
 
 Status write_synced(const std::string& path, std::span<const std::span<const std::byte>> pieces,

@@ -38,6 +38,9 @@ struct OpenFile {
 /// Errors: kFileNotFound, kFileUnreadable.
 Result<OpenFile> open_regular(const std::string& path);
 
+/// Opens a regular file or a pipe, of size 0, whose writer a FIFO waits for. Same errors.
+Result<OpenFile> open_regular_or_pipe(const std::string& path);
+
 /// Creates `path` or empties it, writes `pieces` one after the other and syncs.
 /// `exclusive`: kWriteFailed if it is there already.
 Status write_synced(const std::string& path, std::span<const std::span<const std::byte>> pieces,

@@ -31,9 +31,10 @@ Result<std::string> read_file(const std::string& path) {
 ByteStream::ByteStream(int fd, std::int64_t size, std::string path)
     : fd_(fd), size_(size), path_(std::move(path)) {}
 
-Result<ByteStream> ByteStream::open(const std::string& path) {
+Result<ByteStream> ByteStream::open(const std::string& path, Accept accept) {
   if (path == "-") return ByteStream(STDIN_FILENO, 0, "standard input");
-  OMNIBAL_ASSIGN(OpenFile file, open_regular(path));
+  OMNIBAL_ASSIGN(OpenFile file,
+                 accept == Accept::kFiles ? open_regular(path) : open_regular_or_pipe(path));
   return ByteStream(file.fd.release(), static_cast<std::int64_t>(file.size), path);
 }
 

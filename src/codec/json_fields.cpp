@@ -119,6 +119,10 @@ Result<double> JsonFields::number_or(std::string_view key, double fallback, doub
 
 Result<bool> JsonFields::boolean_or(std::string_view key, bool fallback) const {
   if (object_.is_object() && !has(key)) return fallback;
+  return boolean(key);
+}
+
+Result<bool> JsonFields::boolean(std::string_view key) const {
   OMNIBAL_ASSIGN(const Json* value, member(key));
   if (value->is_boolean()) return value->get<bool>();
   return wrong_type(*value, key, "true or false", problem(ErrorCode::kWrongType, key, ""));

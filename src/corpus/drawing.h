@@ -27,7 +27,10 @@ double total_weight(std::span<const RowWeight> weights);
 /// How often each row of a list without end is wanted: draw_by_weight without a total to meet.
 class RunningDraw {
  public:
-  explicit RunningDraw(PhiloxRng rng) : sum_(rng.next_u32()) {}
+  /// `before`: the sum of the weights of rows drawn already, of which the whole part may be left
+  /// out.
+  explicit RunningDraw(PhiloxRng rng, RowWeight before = 0)
+      : sum_((rng.next_u32() + before % kUnitWeight) % kUnitWeight) {}
   /// floor or ceil of the next row's weight, the weight in the mean over seeds.
   std::uint32_t times(RowWeight weight) {
     const RowWeight points = (sum_ % kUnitWeight + weight) / kUnitWeight;

@@ -37,9 +37,6 @@ bool is_megatron_index(std::string_view first_bytes);
 /// A directory with corpus.json. With one source, `input.name` renames it.
 Status read_corpus_directory(Loading& loading, const Input& input);
 
-/// The name of a source that was given none: the file's without folder and extension.
-std::string source_name(const Input& input);
-
 /// The names that the sources of an input will have, from the beginning of the file alone. Not of
 /// standard input, which can be read only once.
 Result<std::vector<std::string>> source_names(const Input& input);

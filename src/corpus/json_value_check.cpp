@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corpus/json_value_check.h"
 
+#include <algorithm>
+#include <span>
+
 namespace omnibal::corpus {
 namespace {
 
@@ -12,25 +15,42 @@ std::size_t count_digits(std::string_view text) {
   return end == std::string_view::npos ? text.size() : end;
 }
 
-error_code check_object(ondemand::value value) {
+/// A key that stands twice, or the end.
+std::span<std::string_view>::iterator find_duplicate(std::span<std::string_view> keys) {
+  constexpr std::size_t kFew = 8;  // keys that mostly differ in their lengths: no need to sort
+  if (keys.size() > kFew) {
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end());
+  }
+  for (auto key = keys.begin(); key != keys.end(); ++key) {
+    if (std::find(key + 1, keys.end(), *key) != keys.end()) return key;
+  }
+  return keys.end();
+}
+
+error_code check_object(ondemand::value value, DuplicateKeys& keys) {
   ondemand::object object;
   if (const error_code problem = value.get_object().get(object)) return problem;
+  const std::size_t begin = keys.begin_object();
   for (auto entry : object) {
     ondemand::field field;
     if (const error_code problem = std::move(entry).get(field)) return problem;
-    if (const error_code problem = field.unescaped_key().error()) return problem;
-    if (const error_code problem = check_value(field.value())) return problem;
+    std::string_view key;
+    if (const error_code problem = field.unescaped_key().get(key)) return problem;
+    keys.add(key);
+    if (const error_code problem = check_value(field.value(), keys)) return problem;
   }
+  keys.end_object(begin);
   return simdjson::SUCCESS;
 }
 
-error_code check_array(ondemand::value value) {
+error_code check_array(ondemand::value value, DuplicateKeys& keys) {
   ondemand::array array;
   if (const error_code problem = value.get_array().get(array)) return problem;
   for (auto entry : array) {
     ondemand::value element;
     if (const error_code problem = std::move(entry).get(element)) return problem;
-    if (const error_code problem = check_value(element)) return problem;
+    if (const error_code problem = check_value(element, keys)) return problem;
   }
   return simdjson::SUCCESS;
 }
@@ -65,14 +85,21 @@ bool is_json_number(std::string_view token) {
   return !token.empty() && count_digits(token) == token.size();
 }
 
-error_code check_value(ondemand::value value) {
+void DuplicateKeys::end_object(std::size_t begin) {
+  const std::span<std::string_view> keys = std::span(keys_).subspan(begin);
+  const auto found = find_duplicate(keys);
+  if (found != keys.end() && !duplicate_) duplicate_ = *found;
+  keys_.resize(begin);
+}
+
+error_code check_value(ondemand::value value, DuplicateKeys& keys) {
   ondemand::json_type type{};
   if (const error_code problem = value.type().get(type)) return problem;
   switch (type) {
     case ondemand::json_type::object:
-      return check_object(value);
+      return check_object(value, keys);
     case ondemand::json_type::array:
-      return check_array(value);
+      return check_array(value, keys);
     case ondemand::json_type::string:
       return value.get_string().error();
     case ondemand::json_type::boolean:

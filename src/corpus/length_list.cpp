@@ -3,7 +3,6 @@
 
 #include "corpus/input_forms.h"
 #include "corpus/length_reader.h"
-#include "omnibal/codec/json.h"
 
 namespace omnibal::corpus {
 namespace {
@@ -26,19 +25,6 @@ Status read_rows(Loading& loading, Source source, std::optional<RowText> row, Ro
   return end_source(loading);
 }
 
-/// Whether an object that stands alone in its file is one sample (else it is a wrapper).
-bool is_single_row(std::string_view text, const std::string& file) {
-  const Result<codec::Json> object = codec::parse_json(text, file);
-  if (!object.ok()) {
-    const bool of_a_row = is_length_key(object.error().where.key);
-    return object.error().code != ErrorCode::kDuplicateKey || of_a_row;
-  }
-  for (const auto& member : object->get_ref<const codec::Json::object_t&>()) {
-    if (is_length_key(member.first)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> source_names(const Input& input) {
@@ -59,8 +45,7 @@ Error no_sample(const RowReader& reader) {
 }
 
 bool is_wrapper(const RowReader& reader, const std::optional<RowText>& first) {
-  return first && reader.is_single() && first->text.starts_with('{') &&
-         !is_single_row(first->text, reader.name());
+  return first && reader.is_single() && first->text.starts_with('{') && !is_length_row(first->text);
 }
 
 Status read_json_lengths(Loading& loading, const Input& input, RowReader reader) {

@@ -65,12 +65,12 @@ Error wrong_type(std::int64_t row, std::string_view key, ondemand::json_type typ
 }
 
 /// The number in 0..kMaxLength that `value` must be.
-Result<double> weight_of(ondemand::value value, std::int64_t row) {
+Result<double> weight_of(ondemand::value value, std::int64_t row, DuplicateKeys& keys) {
   ondemand::json_type type{};
   if (const auto problem = value.type().get(type)) return malformed(row, problem);
   const std::string_view token = trim_token(value.raw_json_token());
   if (type != ondemand::json_type::number) {
-    if (const auto problem = check_value(value)) return malformed(row, problem);
+    if (const auto problem = check_value(value, keys)) return malformed(row, problem);
     return row_error(ErrorCode::kWrongType, row, kWeight, "weight must be a number");
   }
   if (!is_json_number(token)) return malformed(row, simdjson::NUMBER_ERROR);
@@ -93,18 +93,22 @@ Error out_of_range(std::int64_t row, std::string_view key, std::string_view toke
 
 Error not_an_object(std::string_view text, std::int64_t row) {
   constexpr std::size_t kShown = 40;
-  if (!codec::parse_json(text, "").ok()) return malformed(row, simdjson::TAPE_ERROR);
+  const auto parsed = codec::parse_json(text, "");
+  if (!parsed.ok() && parsed.error().code != ErrorCode::kDuplicateKey) {
+    return malformed(row, simdjson::TAPE_ERROR);
+  }
   return row_error(ErrorCode::kWrongType, row, "", "an object is needed")
       .with_value(std::string(text.substr(0, kShown)));
 }
 
 /// The whole number in 0..kMaxLength that `value` must be.
-Result<std::int64_t> length_of(ondemand::value value, std::int64_t row, std::string_view key) {
+Result<std::int64_t> length_of(ondemand::value value, std::int64_t row, std::string_view key,
+                               DuplicateKeys& keys) {
   ondemand::json_type type{};
   if (const auto problem = value.type().get(type)) return malformed(row, problem);
   const std::string_view token = trim_token(value.raw_json_token());
   if (type != ondemand::json_type::number) {
-    if (const auto problem = check_value(value)) return malformed(row, problem);
+    if (const auto problem = check_value(value, keys)) return malformed(row, problem);
     return wrong_type(row, key, type, token);
   }
   if (!is_json_number(token)) return malformed(row, simdjson::NUMBER_ERROR);
@@ -139,26 +143,30 @@ Result<LengthRow> assemble(const Found& found, double weight, std::int64_t row) 
   return LengthRow{*found[kVitNum], *found[kTokenNum], *flags, weight};
 }
 
-/// A key that stands twice; empty if none does. O(n log n): a row may have any number of keys.
-std::string_view first_duplicate(std::vector<std::string_view>& keys) {
-  std::sort(keys.begin(), keys.end());
-  const auto found = std::adjacent_find(keys.begin(), keys.end());
-  return found == keys.end() ? std::string_view() : *found;
-}
-
 }  // namespace
 
 struct LengthRowParser::State {
   ondemand::parser parser;
-  std::vector<std::string_view> keys;
+  DuplicateKeys keys;
 };
 
 LengthRowParser::LengthRowParser() : state_(std::make_unique<State>()) {}
 LengthRowParser::LengthRowParser(LengthRowParser&&) noexcept = default;
 LengthRowParser::~LengthRowParser() = default;
 
-bool is_length_key(std::string_view key) {
-  return std::find(kKeyNames.begin(), kKeyNames.end(), key) != kKeyNames.end();
+bool is_length_row(std::string_view text) {
+  ondemand::parser parser;
+  ondemand::document document;
+  const simdjson::padded_string_view padded(text, text.size() + RowReader::kPadding);
+  if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return true;
+  ondemand::object object;
+  if (document.get_object().get(object) != simdjson::SUCCESS) return true;
+  for (auto entry : object) {
+    std::string_view key;
+    if (entry.unescaped_key().get(key) != simdjson::SUCCESS) return true;
+    if (std::ranges::find(kKeyNames, key) != kKeyNames.end()) return true;
+  }
+  return false;
 }
 
 Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row) {
@@ -170,7 +178,7 @@ Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row
   }
   ondemand::object object;
   if (const auto problem = document.get_object().get(object)) return malformed(row, problem);
-  state_->keys.clear();
+  state_->keys.reset();
   Found found;
   double weight = 1;
   for (auto entry : object) {
@@ -178,23 +186,21 @@ Result<LengthRow> LengthRowParser::parse(std::string_view text, std::int64_t row
     if (const auto problem = std::move(entry).get(field)) return malformed(row, problem);
     std::string_view key;
     if (const auto problem = field.unescaped_key().get(key)) return malformed(row, problem);
-    state_->keys.push_back(key);
+    state_->keys.add(key);
     const auto known = std::find(kKeyNames.begin(), kKeyNames.end(), key);
     if (key == kWeight) {
-      OMNIBAL_ASSIGN(weight, weight_of(field.value(), row));
-      continue;
+      OMNIBAL_ASSIGN(weight, weight_of(field.value(), row, state_->keys));
+    } else if (known != kKeyNames.end()) {
+      OMNIBAL_ASSIGN(found[static_cast<std::size_t>(known - kKeyNames.begin())],
+                     length_of(field.value(), row, key, state_->keys));
+    } else if (const auto problem = check_value(field.value(), state_->keys)) {
+      return malformed(row, problem);
     }
-    if (known == kKeyNames.end()) {
-      if (const auto problem = check_value(field.value())) return malformed(row, problem);
-      continue;
-    }
-    OMNIBAL_ASSIGN(found[static_cast<std::size_t>(known - kKeyNames.begin())],
-                   length_of(field.value(), row, key));
   }
-  const std::string_view duplicate = first_duplicate(state_->keys);
-  if (!duplicate.empty()) {
-    return row_error(ErrorCode::kDuplicateKey, row, duplicate,
-                     fmt::format("the key \"{}\" stands twice", duplicate));
+  state_->keys.end_object(0);
+  if (const auto duplicate = state_->keys.duplicate()) {
+    return row_error(ErrorCode::kDuplicateKey, row, *duplicate,
+                     fmt::format("the key \"{}\" stands twice", *duplicate));
   }
   return assemble(found, weight, row);
 }

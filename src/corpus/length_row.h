@@ -39,7 +39,8 @@ class LengthRowParser {
   std::unique_ptr<State> state_;
 };
 
-/// The keys that a row is known by: the lengths.
-bool is_length_key(std::string_view key);
+/// Whether an object is a row: one of its keys is that of a length, or it is malformed before any
+/// could be met. `text` as for LengthRowParser::parse.
+bool is_length_row(std::string_view text);
 
 }  // namespace omnibal::corpus

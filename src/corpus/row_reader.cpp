@@ -73,8 +73,8 @@ std::optional<std::string_view> compression_of(std::string_view bytes) {
 RowReader::RowReader(codec::ByteStream stream, std::string name, Progress progress)
     : stream_(std::move(stream)), name_(std::move(name)), progress_(std::move(progress)) {}
 
-Result<RowReader> RowReader::open(const std::string& path, Progress progress) {
-  OMNIBAL_ASSIGN(codec::ByteStream stream, codec::ByteStream::open(path));
+Result<RowReader> RowReader::open(const std::string& path, Progress progress, Accept accept) {
+  OMNIBAL_ASSIGN(codec::ByteStream stream, codec::ByteStream::open(path, accept));
   RowReader reader(std::move(stream), path == "-" ? "standard input" : path, std::move(progress));
   OMNIBAL_RETURN_IF_ERROR(reader.fill());
   if (const auto compression = compression_of(reader.first_bytes())) {

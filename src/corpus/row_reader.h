@@ -35,8 +35,10 @@ class RowReader {
   static constexpr std::size_t kMaxRowBytes = std::size_t{16} << 20;
   static constexpr int kMaxDepth = 200;
 
+  using Accept = codec::ByteStream::Accept;
   /// Errors: kFileNotFound, kFileUnreadable, kUnknownFormat (compressed).
-  static Result<RowReader> open(const std::string& path, Progress progress);
+  static Result<RowReader> open(const std::string& path, Progress progress,
+                                Accept accept = Accept::kFiles);
 
   /// Errors: kMalformedJson, kOutOfRange (a row over kMaxRowBytes), kFileUnreadable.
   Result<std::optional<RowText>> next();

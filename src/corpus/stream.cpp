@@ -1,69 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/corpus/stream.h"
 
-#include <filesystem>
+#include <utility>
 
-#include "corpus/drawing.h"
-#include "corpus/input_forms.h"
-#include "corpus/length_reader.h"
+#include "corpus/row_feed.h"
 
 namespace omnibal::corpus {
-namespace {
 
-Result<std::vector<Finding>> take_corpus(Loading& loading, const ReadOptions& options,
-                                         const TakeSample& take) {
-  OMNIBAL_RETURN_IF_ERROR(mix_sources(loading, options.mixture));
-  const Corpus& corpus = loading.corpus;
-  for (std::size_t i = 0; i < corpus.tokens.size(); ++i) {
-    OMNIBAL_RETURN_IF_ERROR(
-        take({static_cast<std::int64_t>(i), corpus.sources[corpus.source[i]].name, corpus.row[i],
-              corpus.vision[i], corpus.tokens[i]}));
-  }
-  return loading.lint.worst_first();
+struct SampleStream::State {
+  State(std::unique_ptr<RowFeed> rows, std::uint64_t seed_of_draw, std::optional<FedRow> first)
+      : feed(std::move(rows)), seed(seed_of_draw), ahead(first) {}
+
+  std::unique_ptr<RowFeed> feed;
+  std::uint64_t seed;
+  RunningDraw draw{PhiloxRng(seed, RngStream::kMixture)};
+  std::optional<FedRow> ahead;  // the first row, read when the input was opened
+  std::optional<FedRow> row;    // of which copies are left
+  std::int64_t times = 0;       // copies of it in all
+  StreamPosition position;
+
+  Result<bool> next_wanted_row();
+  void pass_row();
+};
+
+/// The row is dealt with.
+void SampleStream::State::pass_row() {
+  position = {.rows = position.rows + 1,
+              .copies = 0,
+              .weights = (position.weights + row->weight) % kUnitWeight};
+  row.reset();
 }
 
-/// `row`: the first element, which `reader` has given already.
-Result<std::vector<Finding>> take_rows(const Input& input, const ReadOptions& options,
-                                       std::optional<RowText> row, RowReader& reader,
-                                       const TakeSample& take) {
-  if (!row) return no_sample(reader);
-  const std::string name = source_name(input);
-  LintLog lint;
-  LengthReader list(reader.name(), lint);
-  RunningDraw draw(PhiloxRng(options.mixture.seed, RngStream::kMixture));
-  while (row) {
-    OMNIBAL_ASSIGN(const SampleLengths lengths, list.read(*row));
-    const bool add_dummy = options.add_dummy && lengths.vision == 0;
-    for (std::uint32_t k = draw.times(to_row_weight(lengths.weight)); k > 0; --k) {
-      OMNIBAL_RETURN_IF_ERROR(
-          take({row->row, name, row->row, add_dummy ? 1 : lengths.vision, lengths.tokens}));
+/// Reads on to a row of which copies are left; false at the end.
+Result<bool> SampleStream::State::next_wanted_row() {
+  while (!row) {
+    if (ahead) {
+      row = std::exchange(ahead, std::nullopt);
+    } else {
+      OMNIBAL_ASSIGN(row, feed->next());
     }
-    OMNIBAL_ASSIGN(row, reader.next());
+    if (!row) return false;
+    times = draw.times(row->weight);
+    if (position.copies >= times) pass_row();
   }
-  return lint.worst_first();
+  return true;
 }
 
-}  // namespace
+SampleStream::SampleStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SampleStream::SampleStream(SampleStream&&) noexcept = default;
+SampleStream& SampleStream::operator=(SampleStream&&) noexcept = default;
+SampleStream::~SampleStream() = default;
 
-Result<std::vector<Finding>> for_each_sample(const Input& input, const ReadOptions& options,
-                                             const Progress& progress, const TakeSample& take) {
-  Loading loading;
-  loading.add_dummy = options.add_dummy;
-  loading.progress = progress;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(input.path, ignored)) {
-    OMNIBAL_RETURN_IF_ERROR(read_corpus_directory(loading, input));
-    return take_corpus(loading, options, take);
-  }
-  OMNIBAL_ASSIGN(RowReader reader, RowReader::open(input.path, progress));
-  if (is_megatron_index(reader.first_bytes())) {
-    OMNIBAL_RETURN_IF_ERROR(read_megatron_index(loading, input));
-    return take_corpus(loading, options, take);
-  }
-  OMNIBAL_ASSIGN(const std::optional<RowText> first, reader.next());
-  if (!is_wrapper(reader, first)) return take_rows(input, options, first, reader, take);
-  OMNIBAL_RETURN_IF_ERROR(read_wrapper(loading, input.path, first->text));
-  return take_corpus(loading, options, take);
+Result<SampleStream> SampleStream::open(const Input& input, const ReadOptions& options,
+                                        const Progress& progress) {
+  OMNIBAL_ASSIGN(std::unique_ptr<RowFeed> feed, open_feed(input, options, progress));
+  OMNIBAL_ASSIGN(const std::optional<FedRow> first, feed->next());
+  return SampleStream(std::make_unique<State>(std::move(feed), options.mixture.seed, first));
 }
+
+void SampleStream::continue_at(const StreamPosition& position) {
+  state_->position = position;
+  state_->draw = RunningDraw(PhiloxRng(state_->seed, RngStream::kMixture), position.weights);
+}
+
+Result<std::optional<StreamedSample>> SampleStream::next() {
+  State& state = *state_;
+  OMNIBAL_ASSIGN(const bool found, state.next_wanted_row());
+  if (!found) return std::optional<StreamedSample>();
+  const FedRow row = *state.row;
+  StreamedSample sample{.id = state.position.rows,
+                        .source = row.source,
+                        .row = state.feed->is_list() ? state.position.rows : row.row,
+                        .file = row.file,
+                        .file_row = row.row,
+                        .vision = row.vision,
+                        .tokens = row.tokens,
+                        .at = state.position,
+                        .behind = {}};
+  if (++state.position.copies == state.times) state.pass_row();
+  sample.behind = state.position;
+  return std::optional(sample);
+}
+
+const StreamPosition& SampleStream::position() const { return state_->position; }
+const std::vector<std::string>& SampleStream::files() const { return state_->feed->files(); }
+std::vector<Finding> SampleStream::findings() const { return state_->feed->findings(); }
 
 }  // namespace omnibal::corpus

@@ -9,17 +9,14 @@ namespace {
 
 double ratio_or_zero(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// sum(T_max - T_i) / (T_max * N) of one row.
+/// sum(T_max - T_i) / (T_max * N) of one row; exactly 0 where all are equal.
 double imbalance_of_row(std::span<const std::int64_t> row, std::span<const double> load) {
+  const auto load_of = [load](std::int64_t pack) { return load[static_cast<std::size_t>(pack)]; };
   double largest = 0;
-  double sum = 0;
-  for (const std::int64_t pack : row) {
-    const double value = load[static_cast<std::size_t>(pack)];
-    largest = std::max(largest, value);
-    sum += value;
-  }
-  const double everywhere_largest = largest * static_cast<double>(row.size());
-  return ratio_or_zero(everywhere_largest - sum, everywhere_largest);
+  for (const std::int64_t pack : row) largest = std::max(largest, load_of(pack));
+  double missing = 0;
+  for (const std::int64_t pack : row) missing += largest - load_of(pack);
+  return ratio_or_zero(missing, largest * static_cast<double>(row.size()));
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ class SparseTotals {
     all_ = {};
   }
 
+  void append_to(std::vector<SourceTotals>& rows) const {
+    rows.insert(rows.end(), of_source_.begin(), of_source_.end());
+  }
   std::span<const std::size_t> touched() const { return touched_; }
   const SourceTotals& operator[](std::size_t source) const { return of_source_[source]; }
   const SourceTotals& all() const { return all_; }
@@ -154,25 +157,41 @@ class ShareSums {
   std::vector<Sums> of_source_;
 };
 
-/// Both shares at one level, steps or windows.
-class LevelSums {
- public:
-  explicit LevelSums(std::int64_t num_sources)
-      : samples_(&SourceTotals::samples, num_sources),
-        tokens_(&SourceTotals::tokens, num_sources) {}
+/// One of these for each quantity of which shares are told.
+template <class Sums>
+struct OfEachQuantity {
+  explicit OfEachQuantity(std::int64_t num_sources)
+      : samples(&SourceTotals::samples, num_sources),
+        vision_units(&SourceTotals::vision_units, num_sources),
+        tokens(&SourceTotals::tokens, num_sources) {}
+  Sums samples, vision_units, tokens;
+};
 
+struct EpochSums : OfEachQuantity<PackSums> {
+  using OfEachQuantity::OfEachQuantity;
+  void add_pack(const SparseTotals& pack) {
+    samples.add_pack(pack);
+    vision_units.add_pack(pack);
+    tokens.add_pack(pack);
+  }
+};
+
+/// The shares at one level, steps or windows.
+struct LevelSums : OfEachQuantity<ShareSums> {
+  using OfEachQuantity::OfEachQuantity;
   void add_step(const SparseTotals& step) {
-    ++count_;
-    samples_.add_step(step);
-    tokens_.add_step(step);
+    ++count;
+    samples.add_step(step);
+    vision_units.add_step(step);
+    tokens.add_step(step);
   }
-  MixLevel level(const PackSums& samples, const PackSums& tokens, std::int64_t packs) const {
-    return {count_, samples_.spread(samples, packs), tokens_.spread(tokens, packs)};
+  MixLevel level(const EpochSums& epoch, std::int64_t packs_a_step) const {
+    return {.count = count,
+            .samples = samples.spread(epoch.samples, packs_a_step),
+            .vision_units = vision_units.spread(epoch.vision_units, packs_a_step),
+            .tokens = tokens.spread(epoch.tokens, packs_a_step)};
   }
-
- private:
-  std::int64_t count_ = 0;
-  ShareSums samples_, tokens_;
+  std::int64_t count = 0;
 };
 
 /// A sample and its source, fetched.
@@ -228,30 +247,16 @@ std::vector<SourceTotals> source_totals(const SourcedSamples& samples,
   return totals;
 }
 
-std::vector<SourceTotals> step_mix(std::span<const std::int64_t> pack_ids, std::int64_t num_steps,
-                                   const GroupView& packs, const SourcedSamples& samples) {
-  const auto sources = static_cast<std::size_t>(samples.num_sources);
-  std::vector<SourceTotals> rows(static_cast<std::size_t>(num_steps) * sources);
-  const std::size_t width = pack_ids.size() / static_cast<std::size_t>(num_steps);
-  for (std::size_t i = 0; i < pack_ids.size(); ++i) {
-    if (pack_ids[i] < 0) continue;
-    const auto row = std::span(rows).subspan(i / width * sources, sources);
-    for (const std::uint32_t sample : packs[pack_ids[i]]) {
-      add(row[samples.source[sample]], totals_of(samples, sample));
-    }
-  }
-  return rows;
-}
-
 SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
                      const SourcedSamples& samples) {
   const std::int64_t sources = samples.num_sources;
   const std::size_t width = entries.pack_ids.size() / static_cast<std::size_t>(entries.num_steps);
-  PackSums pack_samples(&SourceTotals::samples, sources);
-  PackSums pack_tokens(&SourceTotals::tokens, sources);
+  EpochSums epoch(sources);
   LevelSums steps(sources), windows(sources);
   SparseTotals pack(sources), step(sources), window(sources);
   StepMembers members;
+  SourceMix mix;
+  const bool keeps_totals = entries.num_steps <= kMostStepTotals / sources;
   bool whole_window = true;
   for (std::int64_t t = 0; t < entries.num_steps; ++t) {
     members.fetch(entries.pack_ids.subspan(static_cast<std::size_t>(t) * width, width), packs,
@@ -261,12 +266,12 @@ SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
       for (const Member& m : members.pack(k)) {
         pack.add_to(m.source, {1, m.vision_units, m.tokens});
       }
-      pack_samples.add_pack(pack);
-      pack_tokens.add_pack(pack);
+      epoch.add_pack(pack);
       step.add_all(pack);
       pack.clear();
     }
     if (whole_step) steps.add_step(step);
+    if (keeps_totals) step.append_to(mix.step_totals);
     whole_window &= whole_step;
     window.add_all(step);
     step.clear();
@@ -276,8 +281,9 @@ SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
     window.clear();
   }
   const auto packs_a_step = static_cast<std::int64_t>(width);
-  return {steps.level(pack_samples, pack_tokens, packs_a_step),
-          windows.level(pack_samples, pack_tokens, packs_a_step * entries.steps_per_window)};
+  mix.steps = steps.level(epoch, packs_a_step);
+  mix.windows = windows.level(epoch, packs_a_step * entries.steps_per_window);
+  return mix;
 }
 
 }  // namespace omnibal::metrics

@@ -26,6 +26,9 @@ bool is_fatal(const Rejection& rejection, const AdmissionOptions& options);
 /// What is told then; `row`: of the sample in its corpus or stream.
 Error over_long_error(const Rejection& rejection, std::int64_t row);
 
+/// What is told of samples that were all rejected, `first` (if any) before the others; `row`: its.
+Error nothing_usable(std::int64_t num_samples, const Rejection* first, std::int64_t row);
+
 /// The sample of too many tokens cut as admit() says, or why it cannot be.
 std::variant<Truncation, Rejection> cut_to_fit(std::uint32_t sample,
                                                const metrics::SampleColumns& samples,

@@ -30,18 +30,6 @@ std::string key_of(const Rejection& rejection) {
   return rejection.reason == "vision" || rejection.reason == "media" ? "vit_num" : "token_num";
 }
 
-Error nothing_usable(const std::vector<Rejection>& rejected, std::size_t num_samples) {
-  Error error(ErrorCode::kNothingUsable, fmt::format("0 of {} samples are usable", num_samples));
-  if (rejected.empty()) return error;
-  const Rejection& first = rejected.front();
-  return std::move(error)
-      .at_row(first.sample)
-      .at_key(key_of(first))
-      .with_value(first.value)
-      .with_limit(first.limit)
-      .with_hint("the first sample is shown; raise the caps or repair the lengths");
-}
-
 }  // namespace
 
 PackLimits PackLimits::with_paper_floors(std::int64_t vision_cap, std::int64_t token_cap) {
@@ -101,6 +89,17 @@ bool is_fatal(const Rejection& rejection, const AdmissionOptions& options) {
   return options.over_long == OverLong::kError && rejection.reason != "zero_tokens";
 }
 
+Error nothing_usable(std::int64_t num_samples, const Rejection* first, std::int64_t row) {
+  Error error(ErrorCode::kNothingUsable, fmt::format("0 of {} samples are usable", num_samples));
+  if (first == nullptr) return error;
+  return std::move(error)
+      .at_row(row)
+      .at_key(key_of(*first))
+      .with_value(first->value)
+      .with_limit(first->limit)
+      .with_hint("the first sample is shown; raise the caps or repair the lengths");
+}
+
 Error over_long_error(const Rejection& rejection, std::int64_t row) {
   const bool tokens = rejection.reason == "tokens";
   return Error(tokens ? ErrorCode::kTokenCapExceeded : ErrorCode::kVisionCapExceeded,
@@ -143,7 +142,10 @@ Result<Admission> admit(const metrics::SampleColumns& samples, const PackLimits&
     }
   }
   if (admission.accepted.empty()) {
-    return nothing_usable(admission.rejected, samples.tokens.size());
+    const Rejection* const first =
+        admission.rejected.empty() ? nullptr : &admission.rejected.front();
+    return nothing_usable(static_cast<std::int64_t>(samples.tokens.size()), first,
+                          first == nullptr ? 0 : first->sample);
   }
   return admission;
 }

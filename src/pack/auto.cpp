@@ -17,10 +17,8 @@
 namespace omnibal::pack {
 namespace {
 
-/// Inputs above this get fewer candidates, judged one at a time: time and memory.
-constexpr std::size_t kLargeInput = std::size_t{1} << 22;
-/// Inputs up to this get more: chance decides more where packs are few.
-constexpr std::size_t kSmallInput = std::size_t{1} << 16;
+/// Times within this factor count as equal.
+constexpr double kEqualTimes = 1 + 1.0 / 2000;
 
 enum class Start { kIsf, kBestFit, kPatterns };
 
@@ -31,22 +29,38 @@ struct Recipe {
   bool repaired = false;
 };
 
+/// Packs that are judged, drawn evenly: of half a million the mean time is known to 1/10000.
+constexpr std::size_t kMostJudged = std::size_t{1} << 19;
+
+double judge_packs(const PackEvaluator& predicted_time, std::vector<metrics::PackLoad> loads) {
+  if (!predicted_time) return 0;
+  const std::size_t all = loads.size();
+  const std::size_t every = (all + kMostJudged - 1) / kMostJudged;
+  if (every == 1) return predicted_time(loads);
+  std::size_t drawn = 0;
+  for (std::size_t p = 0; p < all; p += every) loads[drawn++] = loads[p];
+  loads.resize(drawn);
+  return predicted_time(loads) * static_cast<double>(all) / static_cast<double>(drawn);
+}
+
 /// What is tried for an input of this size, and nothing but its size decides.
-std::vector<Recipe> recipes_for(std::size_t num_samples) {
+std::vector<Recipe> recipes_for(std::size_t num_samples, const AutoOptions& options) {
   // The first two set the limit on packs.
   std::vector<Recipe> recipes = {{.start = Start::kIsf},
                                  {.start = Start::kBestFit},
                                  {.start = Start::kPatterns, .repaired = true}};
-  if (num_samples > kLargeInput) return recipes;
+  if (num_samples > options.large_input) return recipes;
   recipes.push_back({.start = Start::kBestFit, .repaired = true});
   recipes.push_back({.start = Start::kPatterns,
                      .patterns = {.levels = 96, .margin = 1.0 / 256},
                      .repaired = true});
-  if (num_samples > kSmallInput) return recipes;
-  recipes.push_back({.start = Start::kPatterns,
-                     .patterns = {.levels = 24, .margin = 1.0 / 256},
-                     .repaired = true});
-  for (std::uint64_t more = 1; more <= 3; ++more) {
+  const bool small = num_samples <= options.small_input;
+  if (small) {
+    recipes.push_back({.start = Start::kPatterns,
+                       .patterns = {.levels = 24, .margin = 1.0 / 256},
+                       .repaired = true});
+  }
+  for (std::uint64_t more = 1; more <= (small ? 3 : 1); ++more) {
     recipes.push_back({.start = Start::kIsf, .more_seed = more});
   }
   return recipes;
@@ -69,7 +83,7 @@ class Portfolio {
         limits_(limits),
         seed_(seed),
         options_(options),
-        recipes_(recipes_for(accepted.size())),
+        recipes_(recipes_for(accepted.size(), options)),
         classes_(classify(samples, accepted, seed)),
         candidates_(recipes_.size()) {}
 
@@ -86,16 +100,31 @@ class Portfolio {
   void judge(const Progress& progress) {
     report(progress, "comparing packs", 0, 1);
     // Loads and steps of one set of packs take as much memory as the packs themselves.
-    const int threads = accepted_.size() > kLargeInput ? 1 : options_.threads;
+    const int threads = accepted_.size() > options_.large_input ? 1 : options_.threads;
     for_each_candidate(threads, [this](std::size_t i) {
       Candidate& candidate = candidates_[i];
       if (candidate.size == 0) return;
-      candidate.time = options_.predicted_time ? options_.predicted_time(loads(i)) : 0;
+      candidate.time = judge_packs(options_.predicted_time, loads(i));
     });
   }
 
   Packs take_best() {
-    constexpr double kEqualTimes = 1 + 1.0 / 2000;
+    const std::size_t best = best_candidate();
+    Packs packs = recipes_[best].start == Start::kIsf
+                      ? std::move(candidates_[best].packs)
+                      : expand(candidates_[best].counted, classes_, seed_);
+    const double most = candidates_[best].time * kEqualTimes;
+    candidates_.clear();
+    std::vector<std::uint32_t> before = packs.samples;
+    level_packs(samples_, limits_, options_.threads, packs);
+    const double after =
+        judge_packs(options_.predicted_time, metrics::packed_loads(packs.view(), samples_));
+    if (after > most) packs.samples = std::move(before);
+    return packs;
+  }
+
+ private:
+  std::size_t best_candidate() const {
     double least = std::numeric_limits<double>::max();
     for (const Candidate& c : candidates_) least = std::min(least, c.time);
     std::size_t best = candidates_.size();
@@ -107,11 +136,9 @@ class Portfolio {
         best = i;
       }
     }
-    if (recipes_[best].start == Start::kIsf) return std::move(candidates_[best].packs);
-    return expand(candidates_[best].counted, classes_, seed_);
+    return best;
   }
 
- private:
   template <class Body>
   void for_each_candidate(int threads, Body body) {
     parallel_for(static_cast<std::int64_t>(recipes_.size()), 1, threads,
@@ -163,9 +190,7 @@ Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint
   Portfolio portfolio(samples, accepted, limits, seed, options);
   portfolio.make(progress);
   portfolio.judge(progress);
-  Packs packs = portfolio.take_best();
-  level_packs(samples, limits, options.threads, packs);
-  return packs;
+  return portfolio.take_best();
 }
 
 }  // namespace omnibal::pack

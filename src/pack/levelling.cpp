@@ -12,6 +12,8 @@ namespace {
 /// Each round halves what a pair differs by, roughly; packs of samples that fit nowhere else stay.
 constexpr int kRounds = 12;
 constexpr std::int64_t kPairsPerChunk = 2048;
+/// How far ahead packs are fetched.
+constexpr std::size_t kPairsAhead = 8;
 /// Samples of a pack that a round looks at: packs of many would take the square of that many.
 constexpr std::size_t kMostLookedAt = 32;
 
@@ -22,6 +24,31 @@ struct Item {
 
 struct Load {
   std::int64_t vision = 0, tokens = 0;
+};
+
+/// One load of two packs, of which the first gives a sample and gets one that is smaller by some
+/// change. Caps and so loads are far below 2^31.
+class Pair {
+ public:
+  Pair(std::int64_t first, std::int64_t second, std::int64_t cap, double weight)
+      : gap_(static_cast<std::int32_t>(first - second)),
+        least_(static_cast<std::int32_t>(first - cap)),
+        range_(static_cast<std::uint32_t>(2 * cap - first - second)),
+        weight_(weight) {}
+
+  /// Neither pack passes the cap.
+  bool allows(std::int32_t change) const {
+    return static_cast<std::uint32_t>(change - least_) <= range_;
+  }
+  /// Half of what the sum of squares falls by.
+  double gain(std::int32_t change) const {
+    return static_cast<double>(change) * static_cast<double>(gap_ - change) * weight_;
+  }
+
+ private:
+  std::int32_t gap_, least_;
+  std::uint32_t range_;
+  double weight_;
 };
 
 struct Exchange {
@@ -99,13 +126,29 @@ class Leveller {
   /// like in the heavier half, so that packs meet others than their opposite.
   void exchange_in_pairs(std::span<const std::uint32_t> order, bool opposite) {
     const std::size_t half = order.size() / 2;
+    const auto partner = [&](std::size_t i) {
+      return order[opposite ? order.size() - 1 - i : half + i];
+    };
     parallel_for(static_cast<std::int64_t>(half), kPairsPerChunk, threads_,
                  [&](std::int64_t from, std::int64_t to) {
                    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to);
                         ++i) {
-                     exchange(order[i], order[opposite ? order.size() - 1 - i : half + i]);
+                     if (i + kPairsAhead < half) {
+                       fetch(order[i + kPairsAhead]);
+                       fetch(partner(i + kPairsAhead));
+                     }
+                     exchange(order[i], partner(i));
                    }
                  });
+  }
+
+  /// Packs lie anywhere in memory: without, most of the time is waiting for them.
+  void fetch(std::size_t pack) const {
+    constexpr std::size_t kItemsALine = 5;
+    __builtin_prefetch(&loads_[pack], 1);
+    const std::size_t last = begin(pack + 1) - 1;
+    __builtin_prefetch(&items_[begin(pack)], 1);
+    __builtin_prefetch(&items_[std::min(begin(pack) + kItemsALine, last)], 1);
   }
 
   void exchange(std::size_t p, std::size_t q) {
@@ -128,32 +171,22 @@ class Leveller {
   }
 
   Exchange best_exchange(std::size_t p, std::size_t q) const {
+    const Pair vision(loads_[p].vision, loads_[q].vision, caps_.vision_units, vision_weight_);
+    const Pair tokens(loads_[p].tokens, loads_[q].tokens, caps_.tokens, token_weight_);
     Exchange best;
     const std::size_t every = stride(p);
     const std::size_t every_other = stride(q);
     for (std::size_t i = begin(p) + round_ % every; i < begin(p + 1); i += every) {
+      const Item a = items_[i];
       for (std::size_t j = begin(q) + round_ % every_other; j < begin(q + 1); j += every_other) {
-        const double gain = gain_of(p, q, items_[i], items_[j]);
+        const auto more_tokens = static_cast<std::int32_t>(a.tokens - items_[j].tokens);
+        const auto more_vision = static_cast<std::int32_t>(a.vision - items_[j].vision);
+        if (!tokens.allows(more_tokens) || !vision.allows(more_vision)) continue;
+        const double gain = vision.gain(more_vision) + tokens.gain(more_tokens);
         if (gain > best.gain) best = {gain, i, j};
       }
     }
     return best;
-  }
-
-  /// Half of what the sum of squares falls by; 0 if a cap would be passed.
-  double gain_of(std::size_t p, std::size_t q, const Item& a, const Item& b) const {
-    const std::int64_t vision = std::int64_t{a.vision} - b.vision;
-    const std::int64_t tokens = std::int64_t{a.tokens} - b.tokens;
-    if (loads_[p].vision - vision > caps_.vision_units ||
-        loads_[p].tokens - tokens > caps_.tokens ||
-        loads_[q].vision + vision > caps_.vision_units ||
-        loads_[q].tokens + tokens > caps_.tokens) {
-      return 0;
-    }
-    const std::int64_t vision_gap = loads_[p].vision - loads_[q].vision - vision;
-    const std::int64_t token_gap = loads_[p].tokens - loads_[q].tokens - tokens;
-    return static_cast<double>(vision) * static_cast<double>(vision_gap) * vision_weight_ +
-           static_cast<double>(tokens) * static_cast<double>(token_gap) * token_weight_;
   }
 
   std::span<const std::int64_t> offsets_;

@@ -39,9 +39,14 @@ Packs packer(Method method, const metrics::SampleColumns& samples,
     case Method::kAuto:
       return pack_auto(samples, accepted, request.limits, request.seed, request.automatic,
                        progress);
-    default:
-      return pack_isf(samples, accepted, request.limits, request.seed, progress);
+    case Method::kIsf:
+    case Method::kRandom:
+    case Method::kSorted:
+    case Method::kLengthGrouped:
+    case Method::kDeviceGroup:
+      break;
   }
+  return pack_isf(samples, accepted, request.limits, request.seed, progress);
 }
 
 MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
@@ -53,9 +58,15 @@ MicroBatches baseline(Method method, const metrics::SampleColumns& samples,
       return length_grouped_micro_batches(samples, accepted, options);
     case Method::kDeviceGroup:
       return device_group_micro_batches(samples, accepted, options);
-    default:
-      return random_micro_batches(samples, accepted, options);
+    case Method::kRandom:
+    case Method::kIsf:
+    case Method::kBestFit:
+    case Method::kFirstFit:
+    case Method::kPatterns:
+    case Method::kAuto:
+      break;
   }
+  return random_micro_batches(samples, accepted, options);
 }
 
 }  // namespace
@@ -83,9 +94,14 @@ bool respects_caps(Method method) {
     case Method::kLengthGrouped:
     case Method::kDeviceGroup:
       return false;
-    default:
-      return true;
+    case Method::kIsf:
+    case Method::kBestFit:
+    case Method::kFirstFit:
+    case Method::kPatterns:
+    case Method::kAuto:
+      break;
   }
+  return true;
 }
 
 std::vector<metrics::PackLoad> Grouping::loads(const metrics::SampleColumns& samples) const {

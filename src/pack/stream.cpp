@@ -97,6 +97,11 @@ Status check_stream_options(const StreamPackOptions& options) {
       .at_key("method");
 }
 
+Error nothing_usable(std::int64_t num_samples, const StreamRejection& first) {
+  const Rejection rejection{0, first.reason, first.value, first.limit};
+  return nothing_usable(num_samples, &rejection, first.sample);
+}
+
 StreamPacker::StreamPacker(const StreamPackOptions& options, StreamPackState state)
     : options_(options), state_(std::move(state)) {}
 

@@ -50,8 +50,9 @@ Result<std::vector<std::string>> methods_to_compare(const std::vector<std::strin
   for (const std::string& name : asked.empty() ? pack::method_names() : asked) {
     if (std::ranges::find(methods, name) != methods.end()) continue;
     if (asked.empty() && name == pack::to_string(pack::Method::kAuto)) continue;
-    OMNIBAL_ASSIGN(const pack::Method method, pack::parse_method(name));
-    methods.insert(methods.end() - 1, std::string(pack::to_string(method)));
+    const Result<pack::Method> method = pack::parse_method(name);
+    if (!method) return Error(method.error()).at_key("methods");
+    methods.insert(methods.end() - 1, std::string(pack::to_string(*method)));
   }
   return methods;
 }

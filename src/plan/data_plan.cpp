@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/plan/data_plan.h"
 
+#include "omnibal/plan/mix.h"
 #include "omnibal/plan/pack_time.h"
 
 namespace omnibal::plan {
@@ -12,6 +13,10 @@ metrics::SampleColumns columns(const corpus::Corpus& corpus) {
 metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data) {
   if (data.cut_tokens.empty()) return columns(corpus);
   return {corpus.vision, data.cut_tokens};
+}
+
+metrics::SourcedSamples sourced_samples(const corpus::Corpus& corpus, const DataPlan& data) {
+  return {columns(corpus, data), corpus.source, static_cast<std::int64_t>(corpus.sources.size())};
 }
 
 pack::CutColumns cut_columns(const corpus::Corpus& corpus) {
@@ -57,7 +62,8 @@ Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::Lin
   return {};
 }
 
-Status describe_steps(DataPlan& data, const DataPlanOptions& options) {
+Status describe_steps(DataPlan& data, const corpus::Corpus& corpus,
+                      const DataPlanOptions& options) {
   const metrics::GroupView packs = data.grouping.packs.view();
   data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
                           *data.steps, options.activation_bytes);
@@ -65,6 +71,8 @@ Status describe_steps(DataPlan& data, const DataPlanOptions& options) {
   OMNIBAL_ASSIGN(const steps::StepTable random,
                  steps::deal_randomly(data.grouping.packs.size(), *options.steps));
   data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, data.forward);
+  data.mix = metrics::source_mix(mix_entries(*data.steps, options.steps->window), packs,
+                                 sourced_samples(corpus, data));
   return {};
 }
 
@@ -73,7 +81,7 @@ Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOpti
   OMNIBAL_ASSIGN(DataPlan data, pack_corpus(corpus, options, forward, progress));
   if (!options.steps) return data;
   OMNIBAL_RETURN_IF_ERROR(add_steps(data, options, forward, progress));
-  OMNIBAL_RETURN_IF_ERROR(describe_steps(data, options));
+  OMNIBAL_RETURN_IF_ERROR(describe_steps(data, corpus, options));
   return data;
 }
 

@@ -74,14 +74,11 @@ Json to_json(const DataPlan& data, const corpus::Corpus& corpus, const DataPlanO
       {"over_cap", metrics::count_over_cap(data.loads, caps)},
       {"fill", {{"vision", fill.vision}, {"tokens", fill.tokens}}},
       {"pad_ratio", data.grouping.pad_ratio(samples, data.loads, options.limits.token_multiple)}};
-  const metrics::SourcedSamples sourced{samples, corpus.source,
-                                        static_cast<std::int64_t>(corpus.sources.size())};
-  json["mix"] = mix_json(corpus.sources, sourced, data.admission.rejected);
+  json["mix"] = mix_json(corpus.sources, sourced_samples(corpus, data), data.admission.rejected);
   if (!data.steps) return json;
   json["steps"] = steps_json(data, *options.steps);
-  const metrics::StepEntries entries = mix_entries(*data.steps, options.steps->window);
   json["steps"]["source_mix"] =
-      to_json(metrics::source_mix(entries, packs.view(), sourced), entries, corpus.sources);
+      to_json(*data.mix, mix_entries(*data.steps, options.steps->window), corpus.sources);
   if (data.worst) json["worst_pack"] = to_json(*data.worst);
   return json;
 }

@@ -41,16 +41,20 @@ Samples draw(const Samples& samples, std::int64_t count, std::uint64_t seed,
   return drawn;
 }
 
+/// Caps that were not given as wide as caps can be.
+pack::PackLimits widest_limits(const CapQuestion& asked) {
+  return asked.rules.at(asked.vision_cap.value_or(pack::kLargestCap),
+                        asked.token_cap.value_or(pack::kLargestCap));
+}
+
 Samples usable_samples(const LimitTask& task) {
   const CapQuestion& asked = task.asked;
-  const std::int64_t vision_cap = asked.vision_cap.value_or(pack::kLargestCap);
-  const std::int64_t tokens_cap =
-      asked.rules.at(1, asked.token_cap.value_or(pack::kLargestCap)).usable_tokens();
+  const metrics::PackCaps caps = widest_limits(asked).caps();
   Samples usable;
   for (std::size_t i = 0; i < task.samples.tokens.size(); ++i) {
     const std::uint32_t vision = task.samples.vision[i];
     const std::uint32_t tokens = task.samples.tokens[i];
-    if (vision > vision_cap || tokens > tokens_cap) continue;
+    if (vision > caps.vision_units || tokens > caps.tokens) continue;
     if (tokens == 0 && !asked.rules.allow_empty) continue;
     usable.vision.push_back(vision);
     usable.tokens.push_back(tokens);
@@ -243,11 +247,10 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
 
 Result<LimitProblem> limit_problem(const LimitTask& task) {
   LimitProblem problem{task, usable_samples(task), {}, {}, {}, {}, {}};
-  if (problem.usable.size() == 0) {
-    return Error(ErrorCode::kNothingUsable,
-                 fmt::format("0 of {} samples are usable: they are empty or above a cap that was "
-                             "given",
-                             task.samples.tokens.size()));
+  if (problem.usable.size() == 0) {  // admission says which sample, and why
+    return pack::admit(task.samples, widest_limits(task.asked),
+                       {.allow_empty = task.asked.rules.allow_empty})
+        .error();
   }
   const std::int64_t wanted = std::clamp(kDrawnPerRank * task.target.sizes.dp, kDrawn, kMostDrawn);
   problem.drawn = draw(problem.usable, wanted, task.seed, 0);

@@ -63,11 +63,13 @@ Json to_json(const metrics::MixSpread& spread, const std::vector<corpus::Source>
 Json level_json(const metrics::MixLevel& level, const std::vector<corpus::Source>& sources) {
   return {{"count", level.count},
           {"samples", to_json(level.samples, sources)},
+          {"vision_units", to_json(level.vision_units, sources)},
           {"tokens", to_json(level.tokens, sources)}};
 }
 
 Json shares_json(const metrics::MixLevel& level, std::size_t source) {
   return {{"samples", to_json(level.samples.sources[source])},
+          {"vision_units", to_json(level.vision_units.sources[source])},
           {"tokens", to_json(level.tokens.sources[source])}};
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline_choice.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace omnibal::plan {
 namespace {
 
@@ -13,6 +16,28 @@ cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
   }
   const auto count = static_cast<double>(loads.size());
   return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
+}
+
+/// By layer, what no recomputation spares: static bytes and what a recomputing layer keeps of the
+/// micro-batches that the first stage holds.
+std::vector<double> least_bytes(const PipelineProblem& problem) {
+  const auto held = static_cast<double>(problem.in_flight.front());
+  std::vector<double> bytes;
+  for (const cost::LayerCost& layer : problem.at_caps) {
+    const auto kept = std::min(layer.activation_bytes, layer.recomputed_bytes);
+    bytes.push_back(static_cast<double>(layer.static_bytes) + held * static_cast<double>(kept));
+  }
+  return bytes;
+}
+
+Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
+                                               partition::Cuts cuts) {
+  const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
+  OMNIBAL_ASSIGN(
+      recompute::RecomputeMask mask,
+      recompute::bar({problem.layers, first_layers, problem.memory_bytes},
+                     recompute::modelled_memory(problem.at_caps, first_layers, problem.in_flight)));
+  return PipelineChoice{std::move(cuts), std::move(mask)};
 }
 
 }  // namespace
@@ -71,14 +96,11 @@ Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
 }
 
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
-  PipelineChoice choice;
-  OMNIBAL_ASSIGN(choice.cuts, cuts_by(PartitionMethod::kBmp, problem));
-  const std::vector<std::int32_t> first_layers = partition::first_layers(choice.cuts);
-  OMNIBAL_ASSIGN(
-      choice.recompute,
-      recompute::bar({problem.layers, first_layers, problem.memory_bytes},
-                     recompute::modelled_memory(problem.at_caps, first_layers, problem.in_flight)));
-  return choice;
+  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+  Result<PipelineChoice> choice = recompute_within_memory(problem, std::move(cuts));
+  if (choice.ok() || choice.error().code != ErrorCode::kMemoryInfeasible) return choice;
+  OMNIBAL_ASSIGN(cuts, partition::partition_min_max(least_bytes(problem), problem.num_stages));
+  return recompute_within_memory(problem, std::move(cuts));
 }
 
 std::vector<metrics::StageSummary> stages_at_caps(const Plan& plan,

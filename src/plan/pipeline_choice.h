@@ -56,7 +56,9 @@ Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
 /// chosen after the cuts. Error: kTooManyStages.
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem);
 
-/// Cuts by BMP, recomputation by BAR. Errors: kTooManyStages, kMemoryInfeasible.
+/// Cuts by BMP, recomputation by BAR; where that does not fit (cuts that balance time alone may put
+/// most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
+/// kMemoryInfeasible.
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
 
 /// Stages of the plan's cuts with a full pack in every micro-batch.

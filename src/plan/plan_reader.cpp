@@ -68,6 +68,18 @@ Status map_column(const std::string& path, std::size_t num_dimensions,
   return {};
 }
 
+/// A file without the part of plan.json that tells of it: plan.json was damaged.
+Status check_told(const codec::Json& document, const char* key, const std::string& directory,
+                  const char* file) {
+  std::error_code ignored;
+  const std::string path = fmt::format("{}/{}", directory, file);
+  if (document.contains(key) || !std::filesystem::exists(path, ignored)) return {};
+  return Error(ErrorCode::kInvalidPlan,
+               fmt::format("{} is there, but {} has no \"{}\"", file, kPlanDocument, key))
+      .in_file(path)
+      .at_key(key);
+}
+
 }  // namespace
 
 Status PlanReader::read_packs(const std::string& directory) {
@@ -107,6 +119,8 @@ Status PlanReader::read_samples(const std::string& directory) {
 }
 
 Status PlanReader::read_optional_parts(const std::string& directory) {
+  OMNIBAL_RETURN_IF_ERROR(check_told(document_, "steps", directory, "steps.npy"));
+  OMNIBAL_RETURN_IF_ERROR(check_told(document_, "partition", directory, "profile.json"));
   if (document_.contains("steps")) {
     const std::string path = directory + "/steps.npy";
     OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(path));

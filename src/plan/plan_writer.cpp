@@ -39,14 +39,14 @@ const std::string& source_name(const corpus::Corpus& corpus, std::uint32_t sampl
 }
 
 std::vector<std::int64_t> supervised_per_pack(const PlanFiles& files) {
-  const std::vector<std::uint32_t> cut =
-      pack::cut_column(files.corpus.supervised, files.truncated, &pack::Truncation::supervised);
+  const std::vector<std::uint32_t> cut = pack::cut_column(
+      files.corpus.supervised, files.data.admission.truncated, &pack::Truncation::supervised);
   const std::vector<std::uint32_t>& supervised = cut.empty() ? files.corpus.supervised : cut;
   std::vector<std::int64_t> sums;
-  sums.reserve(static_cast<std::size_t>(files.packs.size()));
-  for (std::int64_t p = 0; p < files.packs.size(); ++p) {
+  sums.reserve(static_cast<std::size_t>(files.data.grouping.packs.size()));
+  for (std::int64_t p = 0; p < files.data.grouping.packs.size(); ++p) {
     std::int64_t sum = 0;
-    for (const std::uint32_t sample : files.packs.view()[p]) {
+    for (const std::uint32_t sample : files.data.grouping.packs.view()[p]) {
       sum += supervised[sample];
     }
     sums.push_back(sum);
@@ -59,52 +59,49 @@ Status write_column(const std::string& path, const std::vector<T>& values) {
   return codec::write_npy<T>(path, std::array{static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// Nothing beyond kMostStepMixRows.
-Status write_step_mix(const PlanFiles& files, const std::vector<std::uint32_t>& tokens,
-                      const std::string& path) {
-  const corpus::Corpus& corpus = files.corpus;
-  const auto num_sources = static_cast<std::int64_t>(corpus.sources.size());
-  if (files.steps->num_steps > kMostStepMixRows / num_sources) return {};
-  const metrics::SourcedSamples samples{{corpus.vision, tokens}, corpus.source, num_sources};
-  const std::vector<metrics::SourceTotals> rows =
-      metrics::step_mix(files.steps->pack_ids, files.steps->num_steps, files.packs.view(), samples);
+Status write_step_mix(const PlanFiles& files, const std::string& path) {
+  if (files.data.mix->step_totals.empty()) return {};
+  const auto num_sources = static_cast<std::int64_t>(files.corpus.sources.size());
   static_assert(sizeof(metrics::SourceTotals) == 3 * sizeof(std::int64_t));
-  return codec::write_npy_bytes(path, codec::DType::kI8,
-                                std::array{files.steps->num_steps, num_sources, std::int64_t{3}},
-                                std::as_bytes(std::span(rows)));
+  return codec::write_npy_bytes(
+      path, codec::DType::kI8,
+      std::array{files.data.steps->num_steps, num_sources, std::int64_t{3}},
+      std::as_bytes(std::span(files.data.mix->step_totals)));
 }
 
 Status write_arrays(const PlanFiles& files, const std::string& directory) {
   const auto in = [&directory](const char* name) { return directory + "/" + name; };
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_offsets.npy"), files.packs.offsets));
+  OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_offsets.npy"), files.data.grouping.packs.offsets));
   {
-    const std::vector<std::int64_t> samples(files.packs.samples.begin(), files.packs.samples.end());
+    const std::vector<std::int64_t> samples(files.data.grouping.packs.samples.begin(),
+                                            files.data.grouping.packs.samples.end());
     OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_samples.npy"), samples));
   }
   static_assert(sizeof(metrics::PackLoad) == 3 * sizeof(std::int64_t));
   OMNIBAL_RETURN_IF_ERROR(codec::write_npy_bytes(
       in("pack_load.npy"), codec::DType::kI8,
-      std::array{static_cast<std::int64_t>(files.loads.size()), std::int64_t{3}},
-      std::as_bytes(std::span(files.loads))));
+      std::array{static_cast<std::int64_t>(files.data.loads.size()), std::int64_t{3}},
+      std::as_bytes(std::span(files.data.loads))));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("supervised.npy"), supervised_per_pack(files)));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_vision.npy"), files.corpus.vision));
   const std::vector<std::uint32_t> cut =
-      pack::cut_column(files.corpus.tokens, files.truncated, &pack::Truncation::to);
+      pack::cut_column(files.corpus.tokens, files.data.admission.truncated, &pack::Truncation::to);
   const std::vector<std::uint32_t>& tokens = cut.empty() ? files.corpus.tokens : cut;
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), tokens));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_source.npy"), files.corpus.source));
   OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_row.npy"), files.corpus.row));
-  if (files.steps == nullptr) return {};
-  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, tokens, in("step_mix.npy")));
+  if (!files.data.steps) return {};
+  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, in("step_mix.npy")));
   return codec::write_npy<std::int64_t>(
       in("steps.npy"),
-      std::array{files.steps->num_steps, files.steps->micro_batches, files.steps->dp},
-      files.steps->pack_ids);
+      std::array{files.data.steps->num_steps, files.data.steps->micro_batches,
+                 files.data.steps->dp},
+      files.data.steps->pack_ids);
 }
 
 Status write_rejected(const PlanFiles& files, const std::string& directory) {
   std::string lines;
-  for (const pack::Rejection& rejection : files.rejected) {
+  for (const pack::Rejection& rejection : files.data.admission.rejected) {
     lines += rejection_line(source_name(files.corpus, rejection.sample),
                             files.corpus.row[rejection.sample], rejection);
   }
@@ -112,9 +109,9 @@ Status write_rejected(const PlanFiles& files, const std::string& directory) {
 }
 
 Status write_truncated(const PlanFiles& files, const std::string& directory) {
-  if (files.truncated.empty()) return {};
+  if (files.data.admission.truncated.empty()) return {};
   std::string lines;
-  for (const pack::Truncation& cut : files.truncated) {
+  for (const pack::Truncation& cut : files.data.admission.truncated) {
     lines += sample_line(source_name(files.corpus, cut.sample), files.corpus.row[cut.sample],
                          {{"from", cut.from}, {"to", cut.to}});
   }

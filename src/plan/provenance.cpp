@@ -33,6 +33,22 @@ Error stale(const std::string& directory, const std::string& what, const std::st
       .with_hint("leave --reuse away to replace the plan, or choose another --out");
 }
 
+/// Inputs as the sources that they make: where their files lie is no content.
+Json sources_of(const Json& inputs) {
+  Json names = Json::array();
+  for (const Json& text : inputs) {
+    const corpus::Input input = corpus::parse_input(text.get<std::string>());
+    names.push_back(corpus::source_name(input));
+  }
+  return names;
+}
+
+/// What decides a plan's content.
+Json deciding(Json options) {
+  if (options.contains("input")) options["input"] = sources_of(options["input"]);
+  return options;
+}
+
 /// The first key of either object whose value is not the same in both.
 Status check_options(const std::string& directory, const Json& made, const Json& asked) {
   for (const Json& object : {asked, made}) {
@@ -50,7 +66,7 @@ Status check_files(const std::string& directory, const Json& made, const Json& a
       return stale(directory, "a number of files of", fmt::format("{}", made.size()),
                    fmt::format("{}", asked.size()));
     }
-    if (made[i] == asked[i]) continue;
+    if (made[i]["hash"] == asked[i]["hash"]) continue;
     const std::string path = asked[i]["path"].get<std::string>();
     return stale(directory, fmt::format("{} of content", path), text_of(made[i], "hash"),
                  text_of(asked[i], "hash"))
@@ -77,13 +93,13 @@ Status check_made_of(const std::string& directory, const Provenance& provenance)
   const JsonFields fields(*made, path, "provenance");
   const Json asked = to_json(provenance);
   OMNIBAL_ASSIGN(const Json* options, fields.object("options"));
-  OMNIBAL_RETURN_IF_ERROR(check_options(directory, *options, asked["options"]));
+  OMNIBAL_RETURN_IF_ERROR(check_options(directory, deciding(*options), deciding(asked["options"])));
   for (const char* key : {"inputs", "configuration"}) {
     OMNIBAL_ASSIGN(const Json* files, fields.array(key));
     OMNIBAL_RETURN_IF_ERROR(check_files(directory, *files, asked[key]));
   }
-  if (*made != asked) return check_options(directory, *made, asked);
-  return {};
+  return check_options(directory, {{"tool", (*made)["tool"]}, {"seed", (*made)["seed"]}},
+                       {{"tool", asked["tool"]}, {"seed", asked["seed"]}});
 }
 
 }  // namespace omnibal::plan

@@ -52,7 +52,7 @@ StreamPlanner::StreamPlanner(const StreamOptions& options, pack::StreamPacker pa
 
 Result<StreamPlanner> StreamPlanner::create(const StreamOptions& options, StreamState state) {
   pack::StreamPackOptions packing = options.packing;
-  packing.automatic.predicted_time = step_time_of_packs(options.steps, options.steps.forward);
+  packing.automatic.predicted_time = step_time_of_packs(kUsualSteps, options.steps.forward);
   OMNIBAL_ASSIGN(pack::StreamPacker packer,
                  pack::StreamPacker::create(packing, std::exchange(state.packing, {})));
   OMNIBAL_ASSIGN(steps::StreamSteps steps,

@@ -26,13 +26,16 @@ Status check_hash(const Json& document, const StreamArrays& arrays, const std::s
       .with_hint("restore the state, or begin anew without --resume in another directory");
 }
 
-/// The first option that differs, whichever object it is in.
+/// The first option that differs, whichever object it is in; one of the two may lack it.
 Status check_same(const Json& saved, const Json& given, const std::string& path,
                   const std::string& prefix) {
-  for (const auto& [key, value] : given.items()) {
+  Json all = given;
+  if (saved.is_object()) all.update(saved);
+  for (const auto& [key, any] : all.items()) {
     const Json before = saved.is_object() ? saved.value(key, Json()) : Json();
+    const Json value = given.value(key, Json());
     if (value.is_object()) {
-      OMNIBAL_RETURN_IF_ERROR(check_same(before, value, path, key + "."));
+      OMNIBAL_RETURN_IF_ERROR(check_same(before, value, path, prefix + key + "."));
     } else if (before != value) {
       return Error(ErrorCode::kConflictingKeys,
                    fmt::format("the state was saved with {} {}, now it is {}", key, before.dump(),

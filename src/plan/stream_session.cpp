@@ -4,93 +4,70 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "omnibal/plan/stream_state.h"
+#include "plan/stream_notes.h"
 #include "sample_line.h"
 
 namespace omnibal::plan {
 namespace {
 
 using codec::AppendFile;
-using codec::Json;
-using codec::JsonFields;
 
-Status check_files(const StreamFiles& files) {
-  if (files.save_every < 1) {
-    return Error(ErrorCode::kInvalidArgument, "the state is saved every 1 or more steps")
-        .at_key("save_every")
-        .with_value(files.save_every)
-        .with_limit(std::int64_t{1});
-  }
-  if (files.state.empty() && files.resume) {
-    return Error(ErrorCode::kInvalidArgument, "there is no state to resume without its directory")
-        .at_key("state")
-        .with_hint("name it with --state DIR");
-  }
-  if (files.input_continues && !files.resume) {
-    return Error(ErrorCode::kInvalidArgument, "only a resumed stream can go on with its input")
-        .at_key("input_continues")
-        .with_hint("add --resume");
-  }
-  std::error_code ignored;
-  const std::string document = fmt::format("{}/{}", files.state, kStreamDocument);
-  if (files.state.empty() || files.resume || !std::filesystem::exists(document, ignored)) return {};
-  return Error(ErrorCode::kWouldOverwrite, "there is the state of a stream already")
-      .in_file(files.state)
-      .with_hint("go on with it by --resume, or remove it to begin anew");
-}
-
-Status check_rejections(const StreamFiles& files, const Json& notes) {
-  if (!files.rejected.empty() || !notes.contains("rejected")) return {};
-  return Error(ErrorCode::kConflictingKeys, "so far rejected samples were listed in a file")
+/// What was listed is listed on; what was not cannot be listed any more.
+Status check_rejections(const StreamFiles& files, const StreamNotes& notes) {
+  const bool was_listed = notes.rejections.has_value();
+  const bool none_to_list = !was_listed && notes.rejected.empty();
+  if (was_listed == !files.rejected.empty() || none_to_list) return {};
+  return Error(ErrorCode::kConflictingKeys, was_listed
+                                                ? "so far rejected samples were listed in a file"
+                                                : "so far rejected samples were not listed")
       .in_file(files.state)
       .at_key("rejected")
-      .with_hint("name that file with --rejected FILE again");
+      .with_hint(was_listed ? "name that file with --rejected FILE again"
+                            : "go on without --rejected, or begin anew in another directory");
 }
 
-Json to_json(const AppendFile::Mark& mark) {
-  return {{"bytes", mark.bytes}, {"tail_hash", mark.tail_hash}};
-}
+struct SessionStart {
+  StreamState state;
+  StreamNotes notes;
+};
 
-/// The file as `notes` left it under `key`; a new one where they left none.
-Result<AppendFile> reopen(const std::string& path, const Json& notes, const std::string& key,
-                          const std::string& state) {
-  const JsonFields fields(notes, state, "notes");
-  if (!fields.has(key)) return AppendFile::create(path);
-  OMNIBAL_ASSIGN(const Json* object, fields.object(key));
-  const JsonFields mark_fields(*object, state, "notes." + key);
-  AppendFile::Mark mark;
-  OMNIBAL_ASSIGN(mark.bytes, mark_fields.integer("bytes", 0, INT64_MAX));
-  OMNIBAL_ASSIGN(mark.tail_hash, mark_fields.text("tail_hash"));
-  return AppendFile::reopen(path, mark);
+/// From the beginning, or from the state.
+Result<SessionStart> start_of(const StreamOptions& options, const StreamFiles& files) {
+  if (!files.resume) return SessionStart();
+  OMNIBAL_ASSIGN(SavedStream saved, load_stream(files.state, options));
+  OMNIBAL_ASSIGN(StreamNotes notes, read_stream_notes(saved.notes, fmt::format("{}/{}", files.state,
+                                                                               kStreamDocument)));
+  OMNIBAL_RETURN_IF_ERROR(check_rejections(files, notes));
+  return SessionStart{std::move(saved.state), std::move(notes)};
 }
 
 }  // namespace
 
-StreamSession::StreamSession(const StreamFiles& files, StreamPlanner planner, AppendFile out,
-                             std::optional<AppendFile> rejections)
+StreamSession::StreamSession(const StreamFiles& files, StreamPlanner planner, AppendFile out)
     : files_(files),
       planner_(std::move(planner)),
       out_(std::move(out)),
-      rejections_(std::move(rejections)),
       known_samples_(files.input_continues ? 0 : planner_.num_samples()) {}
 
 Result<StreamSession> StreamSession::open(const StreamOptions& options, const StreamFiles& files) {
-  OMNIBAL_RETURN_IF_ERROR(check_files(files));
-  SavedStream saved{.state = {}, .notes = Json::object()};
-  if (files.resume) {
-    OMNIBAL_ASSIGN(saved, load_stream(files.state, options));
-    OMNIBAL_RETURN_IF_ERROR(check_rejections(files, saved.notes));
-  }
-  OMNIBAL_ASSIGN(StreamPlanner planner, StreamPlanner::create(options, std::move(saved.state)));
-  OMNIBAL_ASSIGN(AppendFile out, reopen(files.out, saved.notes, "out", files.state));
-  std::optional<AppendFile> rejections;
+  OMNIBAL_RETURN_IF_ERROR(check_stream_files(files));
+  OMNIBAL_ASSIGN(SessionStart start, start_of(options, files));
+  OMNIBAL_ASSIGN(StreamPlanner planner, StreamPlanner::create(options, std::move(start.state)));
+  if (!files.state.empty()) OMNIBAL_RETURN_IF_ERROR(check_stream_directory(files.state));
+  const StreamNotes& notes = start.notes;
+  OMNIBAL_ASSIGN(AppendFile out, files.resume ? AppendFile::reopen(files.out, notes.out)
+                                              : AppendFile::create(files.out));
+  StreamSession session(files, std::move(planner), std::move(out));
   if (!files.rejected.empty()) {
-    OMNIBAL_ASSIGN(rejections, reopen(files.rejected, saved.notes, "rejected", files.state));
+    OMNIBAL_ASSIGN(session.rejections_, notes.rejections
+                                            ? AppendFile::reopen(files.rejected, *notes.rejections)
+                                            : AppendFile::create(files.rejected));
   }
-  StreamSession session(files, std::move(planner), std::move(out), std::move(rejections));
+  session.position_ = notes.input;
+  session.rejected_ = notes.rejected;
   OMNIBAL_RETURN_IF_ERROR(session.save());  // from here on there is something to resume
   return session;
 }
@@ -102,20 +79,32 @@ Status StreamSession::take(const corpus::StreamedSample& sample) {
   auto rejection = planner_.push({sample.id, sample.vision, sample.tokens});
   if (!rejection) {
     Error error = std::move(rejection).error();
-    error.where.file = sample.source;
-    error.where.row = sample.row;
-    return error;
+    error.where.file = sample.file;
+    error.where.row = sample.file_row;
+    return break_off(std::move(error), sample.at);
   }
+  position_ = sample.behind;
   if (*rejection) OMNIBAL_RETURN_IF_ERROR(write_rejection(**rejection, sample));
   return write_steps();
+}
+
+Error StreamSession::break_off(Error error, const corpus::StreamPosition& position) {
+  const bool knows_better = passed_over_ < known_samples_ || planner_.finished();
+  if (files_.state.empty() || knows_better) return error;
+  position_ = position;
+  if (Status saved = save(); !saved.ok()) return std::move(saved).error();
+  if (planner_.num_samples() == 0) return error;
+  error.hint += fmt::format("{}what came before it is saved: repair it and go on with --resume",
+                            error.hint.empty() ? "" : "; ");
+  return error;
 }
 
 Error StreamSession::ended(const corpus::StreamedSample& sample) const {
   return Error(ErrorCode::kOutOfRange,
                fmt::format("the stream has ended after {} samples, its steps are formed",
                            planner_.num_samples()))
-      .in_file(std::string(sample.source))
-      .at_row(sample.row)
+      .in_file(std::string(sample.file))
+      .at_row(sample.file_row)
       .with_limit(planner_.num_samples())
       .with_hint("begin a stream of its own with what follows");
 }
@@ -126,8 +115,8 @@ Status StreamSession::pass_over(const corpus::StreamedSample& sample) {
   return Error(ErrorCode::kChecksumMismatch,
                fmt::format("the first {} samples are not those that the state was saved after",
                            known_samples_))
-      .in_file(std::string(sample.source))
-      .at_row(sample.row)
+      .in_file(std::string(sample.file))
+      .at_row(sample.file_row)
       .with_hint(
           "give the same input from its beginning; if it begins where the state stands, say "
           "so with --input-continues");
@@ -135,10 +124,13 @@ Status StreamSession::pass_over(const corpus::StreamedSample& sample) {
 
 Status StreamSession::write_rejection(const pack::StreamRejection& rejection,
                                       const corpus::StreamedSample& sample) {
-  auto known = std::ranges::find(rejected_, rejection.reason, &Rejected::reason);
+  auto known = std::ranges::find(rejected_, rejection.reason, &RejectedKind::reason);
   if (known == rejected_.end()) {
-    known = rejected_.insert(known, {std::string(rejection.reason), std::string(sample.source),
-                                     sample.row, rejection.value, rejection.limit, 0});
+    known = rejected_.insert(known, {.reason = std::string(rejection.reason),
+                                     .file = std::string(sample.file),
+                                     .row = sample.file_row,
+                                     .value = rejection.value,
+                                     .limit = rejection.limit});
   }
   ++known->count;
   if (!rejections_) return {};
@@ -156,15 +148,26 @@ Status StreamSession::write_steps() {
 
 Status StreamSession::save() {
   if (files_.state.empty()) return {};
-  Json notes = Json::object();
-  OMNIBAL_ASSIGN(const AppendFile::Mark out, out_.sync());
-  notes["out"] = to_json(out);
+  StreamNotes notes;
+  notes.input = position_;
+  notes.rejected = rejected_;
+  OMNIBAL_ASSIGN(notes.out, out_.sync());
   if (rejections_) {
-    OMNIBAL_ASSIGN(const AppendFile::Mark rejections, rejections_->sync());
-    notes["rejected"] = to_json(rejections);
+    OMNIBAL_ASSIGN(notes.rejections, rejections_->sync());
   }
   unsaved_steps_ = 0;
-  return save_stream(planner_, notes, files_.state);
+  return save_stream(planner_, to_json(notes), files_.state);
+}
+
+/// kNothingUsable because all samples were rejected, told with the first of them.
+Error StreamSession::with_first_rejected(Error error) const {
+  std::int64_t count = 0;
+  for (const RejectedKind& kind : rejected_) count += kind.count;
+  if (rejected_.empty() || count < planner_.num_samples()) return error;
+  const RejectedKind& first = rejected_.front();
+  return pack::nothing_usable(planner_.num_samples(),
+                              {first.row, first.reason, first.value, first.limit})
+      .in_file(first.file);
 }
 
 Status StreamSession::close() {
@@ -176,9 +179,14 @@ Status StreamSession::close() {
             "give the same input from its beginning; if it begins where the state stands, "
             "say so with --input-continues");
   }
-  if (!planner_.finished()) OMNIBAL_RETURN_IF_ERROR(planner_.finish());
+  if (!planner_.finished()) {
+    if (Status finished = planner_.finish(); !finished.ok()) {
+      return with_first_rejected(std::move(finished).error());
+    }
+  }
   OMNIBAL_RETURN_IF_ERROR(write_steps());
-  if (rejections_) OMNIBAL_RETURN_IF_ERROR(rejections_->flush());
+  OMNIBAL_RETURN_IF_ERROR(out_.finish());
+  if (rejections_) OMNIBAL_RETURN_IF_ERROR(rejections_->finish());
   return save();
 }
 

@@ -47,6 +47,7 @@ Json to_json(const StreamOptions& options) {
           {"limits", limits_json(options.packing.limits)},
           {"over_long", pack::to_string(options.packing.admission.over_long)},
           {"allow_empty", options.packing.admission.allow_empty},
+          {"dummy", options.add_dummy},
           {"window_samples", options.packing.window_samples},
           {"dp", options.steps.dp},
           {"micro_batches", options.steps.micro_batches},

@@ -107,6 +107,11 @@ std::string hash_of_stream(Json document, std::span<const std::span<const std::i
   return hasher.hex();
 }
 
+Status check_stream_directory(const std::string& directory) {
+  OMNIBAL_RETURN_IF_ERROR(codec::StagedDirectory::create(directory, directory_kind()));
+  return {};
+}
+
 Status save_stream(const StreamPlanner& planner, const Json& notes, const std::string& directory) {
   OMNIBAL_ASSIGN(codec::StagedDirectory staged,
                  codec::StagedDirectory::create(directory, directory_kind()));

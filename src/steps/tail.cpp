@@ -86,11 +86,8 @@ void put_first(FormedGroups& groups, const StepOptions& options) {
 
 void close_groups(FormedGroups& groups, const StepOptions& options) {
   const auto dp = static_cast<std::size_t>(options.dp);
-  const auto micro_batches = static_cast<std::size_t>(options.micro_batches);
   const std::size_t outside = groups.idle.size() + groups.rest.size();
-  const std::size_t rows = groups.complete.size() / dp + (outside + dp - 1) / dp;
-  const bool room_for_both = outside > dp || rows % micro_batches != 0;
-  if (options.tail == Tail::kZeroWeight && room_for_both) return;
+  if (options.tail == Tail::kZeroWeight) return;
   groups.idle.insert(groups.idle.end(), groups.rest.begin(), groups.rest.end());
   groups.rest = std::exchange(groups.idle, {});
   if (outside < dp) return;

@@ -28,8 +28,8 @@ Result<StepTable> start_table(std::int64_t num_packs, const StepOptions& options
 /// Ids 0 .. num_packs - 1 in random order.
 std::vector<std::uint32_t> shuffled_packs(std::int64_t num_packs, const StepOptions& options);
 
-/// Makes the groups that packs outside complete ones form, `idle` apart from `rest` where the tail
-/// policy and the number of rows allow: with zero-weight packs, if that takes no further step.
+/// Makes the groups that packs outside complete ones form: `idle` apart from `rest` with
+/// zero-weight packs, else together.
 void close_groups(FormedGroups& groups, const StepOptions& options);
 
 /// Swaps the group of `options.first_pack` with the first one; not out of an incomplete group.

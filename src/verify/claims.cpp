@@ -67,6 +67,11 @@ Result<Caps> caps_of(const plan::PlanReader& plan) {
   Caps caps;
   OMNIBAL_ASSIGN(caps.vision_units, fields.integer("vision_cap", 1, pack::kLargestCap));
   OMNIBAL_ASSIGN(caps.tokens, fields.integer("token_cap", 1, pack::kLargestCap));
+  for (const char* floor : {"vision_floor", "token_floor"}) {
+    OMNIBAL_RETURN_IF_ERROR(fields.integer(floor, 0, INT64_MAX));
+  }
+  OMNIBAL_RETURN_IF_ERROR(fields.integer("rounds", 1, pack::kLargestCap));
+  OMNIBAL_RETURN_IF_ERROR(fields.text("chosen_by"));
   OMNIBAL_ASSIGN(caps.samples, fields.integer_or("max_samples", 0, 0, kMostSamples));
   OMNIBAL_ASSIGN(caps.token_multiple, fields.integer_or("token_multiple", 1, 1, caps.tokens));
   return caps;

@@ -46,7 +46,7 @@ Finding check_packing_metrics(const plan::PlanReader& plan) {
   const metrics::PackCaps caps = limits.usable();
   OMNIBAL_RETURN_IF_ERROR(check_samples_fit(plan, caps));
   const JsonFields root(plan.document(), document_name());
-  OMNIBAL_ASSIGN(const bool padded, root.boolean_or("padded", false));
+  OMNIBAL_ASSIGN(const bool padded, root.boolean("padded"));
   OMNIBAL_RETURN_IF_ERROR(check_method(root, padded));
   OMNIBAL_RETURN_IF_ERROR(check_fill(plan, root, caps));
 

@@ -99,7 +99,7 @@ Status check_array(const plan::PlanReader& plan, std::size_t num_sources,
                    const std::string& directory) {
   const steps::StepTable& table = *plan.steps();
   const auto sources = static_cast<std::int64_t>(num_sources);
-  if (table.num_steps > plan::kMostStepMixRows / sources) return {};
+  if (table.num_steps > metrics::kMostStepTotals / sources) return {};
   OMNIBAL_ASSIGN(const codec::NpyFile file, codec::NpyFile::open(directory + "/" + kStepMix));
   OMNIBAL_ASSIGN(const std::span<const std::int64_t> rows, file.as<std::int64_t>(3));
   if (file.shape() != std::vector<std::int64_t>{table.num_steps, sources, 3}) {

@@ -127,6 +127,9 @@ Finding check_worst_pack(const plan::PlanReader& plan) {
       JsonFields(*worst, document_name(), "worst_pack").integer("pack", 0, num_packs - 1));
   OMNIBAL_RETURN_IF_ERROR(check_place_and_load(plan, *worst, pack));
   if (plan.profile() == nullptr) {
+    constexpr double kAnyBytes = 1e30;
+    OMNIBAL_RETURN_IF_ERROR(
+        JsonFields(*worst, document_name(), "worst_pack").number("activation_bytes", 0, kAnyBytes));
     return fmt::format(
         "pack {} is where it should be; its bytes not: without a model part they "
         "are a default model's",

@@ -112,6 +112,19 @@ Status check_dist_ratio(const plan::PlanReader& plan, const Json& claimed) {
                dist_of(plan, [&](const cost::Load& load) { return forward.at(load); }));
 }
 
+/// The same packs dealt anew in the order that the plan's seed gives.
+Status check_random_order(const plan::PlanReader& plan, const Json& claimed) {
+  OMNIBAL_ASSIGN(const steps::StepSource source, plan::step_source(plan));
+  steps::StepOptions options = source.options;
+  options.dp = plan.steps()->dp;
+  options.micro_batches = plan.steps()->micro_batches;
+  const auto num_packs = static_cast<std::int64_t>(plan.pack_loads().size());
+  OMNIBAL_ASSIGN(const steps::StepTable random, steps::deal_randomly(num_packs, options));
+  const metrics::DistRatios ratios =
+      metrics::dist_ratios(random.grid(), plan.pack_loads(), options.forward);
+  return agree_all(claimed, steps::to_json(ratios), "steps.dist_ratio_random_order");
+}
+
 }  // namespace
 
 Finding check_steps(const plan::PlanReader& plan) {
@@ -144,6 +157,8 @@ Finding check_step_metrics(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_samples_per_step(plan, *samples));
   OMNIBAL_ASSIGN(const Json* dist, fields.object("dist_ratio"));
   OMNIBAL_RETURN_IF_ERROR(check_dist_ratio(plan, *dist));
+  OMNIBAL_ASSIGN(const Json* random, fields.object("dist_ratio_random_order"));
+  OMNIBAL_RETURN_IF_ERROR(check_random_order(plan, *random));
   OMNIBAL_RETURN_IF_ERROR(
       agree(*steps, "vision_idle_groups",
             metrics::count_vision_idle_rows(plan.steps()->grid(), plan.pack_loads())));

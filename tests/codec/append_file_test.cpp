@@ -62,6 +62,56 @@ TEST(CodecAppendFile, AnotherFileIsLeftAsItIs) {
   EXPECT_EQ(AppendFile::create(scratch / "none/a").error().code, ErrorCode::kWriteFailed);
 }
 
+TEST(CodecAppendFile, NothingIsReplacedBeforeSomethingIsWritten) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.write("a", "old");
+  { const AppendFile unused = *AppendFile::create(path); }
+  EXPECT_EQ(content_of(path), "old");
+  {
+    AppendFile file = *AppendFile::create(path);
+    ASSERT_TRUE(file.append("x").ok());
+    EXPECT_EQ(content_of(path), "old");
+    ASSERT_TRUE(file.flush().ok());
+    EXPECT_EQ(content_of(path), "x");
+  }
+  {
+    AppendFile file = *AppendFile::create(path);
+    ASSERT_TRUE(file.finish().ok());
+  }
+  EXPECT_EQ(content_of(path), "");
+}
+
+TEST(CodecAppendFile, AMarkAtTheBeginningFitsNoFileOfAnotherContent) {
+  const ScratchDirectory scratch;
+  const AppendFile::Mark beginning = *AppendFile::create(scratch / "empty")->sync();
+  const auto continued = [&](const std::string& content) {
+    const std::string path = scratch.write("a", content);
+    AppendFile file = *AppendFile::reopen(path, beginning);
+    EXPECT_TRUE(file.append("one\n").ok());
+    const Status status = file.flush();
+    EXPECT_EQ(file.sync().ok(), status.ok());
+    EXPECT_EQ(content_of(path), status.ok() ? "one\n" : content);
+    return status.ok();
+  };
+  EXPECT_TRUE(continued(""));
+  EXPECT_TRUE(continued("on"));
+  EXPECT_TRUE(continued("one\n"));
+  EXPECT_TRUE(continued("one\ntwo, which no mark knows\n"));
+  EXPECT_FALSE(continued("two\n"));
+  EXPECT_FALSE(continued("once upon a time"));
+  ASSERT_TRUE(AppendFile::reopen(scratch / "new", beginning).ok());
+}
+
+TEST(CodecAppendFile, WhatNothingWasWrittenToKeepsItsContentToTheEnd) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.write("a", "precious");
+  AppendFile file = *AppendFile::reopen(path, {});
+  ASSERT_TRUE(file.flush().ok());
+  EXPECT_EQ(file.sync()->bytes, 0);
+  EXPECT_EQ(file.finish().error().code, ErrorCode::kChecksumMismatch);
+  EXPECT_EQ(content_of(path), "precious");
+}
+
 TEST(CodecAppendFile, APipeIsTakenAsItIsAndItsMissingReaderToldApart) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

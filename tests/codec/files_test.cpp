@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <thread>
+
 #include "codec/scratch_directory.h"
 
 namespace omnibal::codec {
@@ -49,6 +51,26 @@ TEST(CodecFiles, RefusesWhatIsNoRegularFileWithoutWaiting) {
     EXPECT_EQ(read_file(path).error().code, ErrorCode::kFileUnreadable) << path;
     EXPECT_EQ(MappedFile::open(path).error().code, ErrorCode::kFileUnreadable) << path;
     EXPECT_EQ(read_file(path).error().where.file, path);
+  }
+}
+
+TEST(CodecFiles, AStreamMayBeAPipeWhereThatIsAskedFor) {
+  const ScratchDirectory scratch;
+  const std::string pipe = scratch / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(ByteStream::open(pipe).error().code, ErrorCode::kFileUnreadable);
+  const std::string content(200'000, 'x');
+  std::thread writer([&] { std::ofstream(pipe) << content; });
+  Result<ByteStream> stream = ByteStream::open(pipe, ByteStream::Accept::kPipesToo);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_EQ(stream->size(), 0);
+  std::string read(content.size() + 1, ' ');
+  EXPECT_EQ(*stream->read(std::span(read)), content.size());
+  EXPECT_TRUE(read.starts_with(content));
+  writer.join();
+  for (const std::string& path : {scratch.path(), std::string("/dev/zero")}) {
+    EXPECT_EQ(ByteStream::open(path, ByteStream::Accept::kPipesToo).error().code,
+              ErrorCode::kFileUnreadable);
   }
 }
 

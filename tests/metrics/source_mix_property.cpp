@@ -74,6 +74,22 @@ TEST(SourceMixProperty, RandomDealingHasTheExpectedSpread) {
   EXPECT_GT(mix.windows.samples.against_random, 3);
 }
 
+/// [steps, sources], added up sample by sample.
+std::vector<SourceTotals> rows_of(const Made& made, std::size_t steps) {
+  const auto sources = static_cast<std::size_t>(made.num_sources);
+  std::vector<SourceTotals> rows(steps * sources);
+  const std::size_t width = made.ids.size() / steps;
+  for (std::size_t k = 0; k < made.ids.size(); ++k) {
+    for (const std::uint32_t i : made.packs()[made.ids[k]]) {
+      SourceTotals& row = rows[k / width * sources + made.source[i]];
+      row.samples += 1;
+      row.vision_units += made.vision[i];
+      row.tokens += made.tokens[i];
+    }
+  }
+  return rows;
+}
+
 /// Shares of one source in `samples`, step by step, straight from the rows.
 std::vector<double> shares_of(const std::vector<SourceTotals>& rows, std::size_t num_sources,
                               std::size_t source, std::size_t steps_together,
@@ -125,8 +141,9 @@ TEST(SourceMixProperty, SpreadsAreThoseOfTheStepsRows) {
     made.num_sources = 3 + rng.below(3);  // some without any sample
     shuffle(std::span(made.ids), rng);
     const std::int64_t together = 1 + rng.below(static_cast<std::uint32_t>(steps));
-    const auto rows = step_mix(made.ids, steps, made.packs(), made.samples());
+    const auto rows = rows_of(made, static_cast<std::size_t>(steps));
     const SourceMix mix = source_mix({made.ids, steps, together}, made.packs(), made.samples());
+    EXPECT_EQ(mix.step_totals, rows);
     expect_spread(mix.steps, rows, 1);
     expect_spread(mix.windows, rows, static_cast<std::size_t>(together));
     std::vector<SourceTotals> sums(static_cast<std::size_t>(made.num_sources));

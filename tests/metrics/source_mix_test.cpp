@@ -31,10 +31,10 @@ TEST(SourceTotals, OfAllAndOfThePlaced) {
               ElementsAre(SourceTotals{2, 2, 300}, SourceTotals{3, 10, 1200}));
 }
 
-TEST(StepMix, CountsEveryStepAndLeavesZeroWeightPacksEmpty) {
+TEST(SourceMix, CountsEveryStepAndLeavesZeroWeightPacksEmpty) {
   const Example example;
   const std::vector<std::int64_t> ids{2, 0, 1, -1};
-  EXPECT_THAT(step_mix(ids, 2, example.packs(), example.samples()),
+  EXPECT_THAT(source_mix({ids, 2, 1}, example.packs(), example.samples()).step_totals,
               ElementsAre(SourceTotals{1, 1, 100}, SourceTotals{3, 10, 1200},
                           SourceTotals{1, 1, 200}, SourceTotals{0, 0, 0}));
 }

@@ -47,11 +47,16 @@ void check_packers(const TestSamples& samples, const PackLimits& limits, bool al
     return;
   }
   ASSERT_EQ(admission->accepted.size() + admission->rejected.size(), samples.tokens.size());
+  // The sizes from which auto tries less, so small that all its lists of candidates are tried.
+  const std::size_t size = admission->accepted.size();
+  const AutoOptions automatic{.threads = 1,
+                              .small_input = seed % 3 == 0 ? size : 0,
+                              .large_input = seed % 3 == 1 ? 0 : size};
   std::map<Method, std::int64_t> packs_of;
   for (const Method method : kPackers) {
     SCOPED_TRACE(to_string(method));
     const Packs packs = group_samples(method, samples.columns(), admission->accepted,
-                                      {.limits = limits, .seed = seed, .automatic = {.threads = 1}})
+                                      {.limits = limits, .seed = seed, .automatic = automatic})
                             .packs;
     expect_valid(packs, samples, admission->accepted, limits);
     packs_of[method] = packs.size();

@@ -13,6 +13,7 @@
 #include "omnibal/pack/best_fit.h"
 #include "omnibal/pack/first_fit.h"
 #include "omnibal/pack/isf.h"
+#include "omnibal/pack/levelling.h"
 #include "omnibal/pack/patterns.h"
 #include "pack/placement.h"
 
@@ -144,6 +145,35 @@ TEST(Auto, KeepsTheLeastPredictedTimeAmongCandidatesWithinTheLimit) {
   EXPECT_EQ(many, std::min(isf, best_fit));
   EXPECT_EQ(few, 200);
   EXPECT_GT(many, 200);
+}
+
+/// What levelling would still take off the sum of squares of the packs' tokens, as a part of it.
+double left_to_level(const TestSamples& samples, const PackLimits& limits, Packs packs) {
+  const auto squares = [&] {
+    double sum = 0;
+    for (const metrics::PackLoad& load : metrics::packed_loads(packs.view(), samples.columns())) {
+      sum += static_cast<double>(load.tokens) * static_cast<double>(load.tokens);
+    }
+    return sum;
+  };
+  const double before = squares();
+  level_packs(samples.columns(), limits, 1, packs);
+  return 1 - squares() / before;
+}
+
+TEST(Auto, LevelsItsPacksUnlessThatIsPredictedToTakeLonger) {
+  TestSamples samples;
+  PhiloxRng rng(9, RngStream::kTest);
+  for (int i = 0; i < 6000; ++i) samples.add(3, 769 + rng.below(500));
+  const PackLimits limits = PackLimits::with_paper_floors(9, 4096);
+  const auto shortest = [](std::span<const metrics::PackLoad> loads) {
+    return static_cast<double>(std::ranges::min(loads, {}, &metrics::PackLoad::tokens).tokens);
+  };
+  const Packs levelled = pack_auto(samples.columns(), all_of(samples), limits, 0, {});
+  const Packs kept = pack_auto(samples.columns(), all_of(samples), limits, 0, {shortest});
+  EXPECT_EQ(levelled.size(), kept.size());
+  EXPECT_GT(left_to_level(samples, limits, kept),
+            5 * left_to_level(samples, limits, levelled) + 1e-6);
 }
 
 TEST(Auto, HandlesNothingOneSampleAndEqualSamples) {

@@ -64,11 +64,9 @@ TEST_F(PlanDirectory, SimulatesAsItWasPredicted) {
 }
 
 TEST_F(PlanDirectory, IsReplacedWhole) {
-  const Status packs_alone = write_plan({.corpus = corpus_,
-                                         .packs = plan_.data.grouping.packs,
-                                         .loads = plan_.data.loads,
-                                         .rejected = plan_.data.admission.rejected},
-                                        directory_);
+  DataPlan data = plan_.data;
+  data.steps.reset();
+  const Status packs_alone = write_plan({.corpus = corpus_, .data = data}, directory_);
   ASSERT_TRUE(packs_alone.ok()) << to_text(packs_alone.error());
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/steps.npy"));
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/profile.json"));

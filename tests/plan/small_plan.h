@@ -50,11 +50,7 @@ inline Result<Plan> plan_small(const corpus::Corpus& corpus, const PlanRequest& 
 inline Status write_small(const Plan& plan, const corpus::Corpus& corpus,
                           const std::string& directory) {
   return write_plan({.corpus = corpus,
-                     .packs = plan.data.grouping.packs,
-                     .loads = plan.data.loads,
-                     .rejected = plan.data.admission.rejected,
-                     .truncated = plan.data.admission.truncated,
-                     .steps = &*plan.data.steps,
+                     .data = plan.data,
                      .profile = &plan.profile,
                      .provenance = {.options = {{"model", "internvit-300m+qwen2.5-0.5b"},
                                                 {"cluster", "a100-80g"},

@@ -34,12 +34,11 @@ def test_the_ranks_of_the_table_give_the_figures_of_the_table(answer):
 
 
 def test_each_number_of_ranks_is_what_a_run_of_its_own_gives(answer, small_corpus):
-    """But for ours, whose packs are chosen for the ranks of the table and stay."""
     alone = ask("compare", small_corpus, *CAPS, "--dp", 512)
     assert "scaling" not in alone
     at_512 = {row["method"]: row["dist_ratio"] for row in answer["scaling"] if row["dp"] == 512}
     for row in alone["rows"]:
-        assert row["method"] == "omnibal" or at_512[row["method"]] == row["dist_ratio"]
+        assert at_512[row["method"]] == row["dist_ratio"]
 
 
 def test_attention_falls_apart_with_more_ranks_unless_packs_run_with_their_like(answer):

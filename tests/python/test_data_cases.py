@@ -47,10 +47,10 @@ def million(tmp_path_factory):
     return corpus
 
 
-@pytest.mark.parametrize("vision_cap", [9, 15])
-def test_L23_a_million_samples_are_all_there_in_bounded_memory(million, tmp_path, vision_cap):
+@pytest.mark.parametrize("method, vision_cap", [("isf", 9), ("isf", 15), ("auto", 15)])
+def test_L23_a_million_samples_are_all_there_in_bounded_memory(million, tmp_path, method, vision_cap):
     output, peak_mib = measured([PROGRAM, "pack", million, "--vision-cap", vision_cap, "--token-cap",
-                                 4096, "--dp", 8, "--method", "isf", "--out", tmp_path / "plan",
+                                 4096, "--dp", 8, "--method", method, "--out", tmp_path / "plan",
                                  "--json", "--quiet"])
     answer = json.loads(output)
     assert answer["samples"] == answer["placed"] + answer["rejected"] == 1_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import PROGRAM, ask
 
-KILLS = 24
+KILLS = 12
 
 
 def pack_command(corpus, token_cap, out):
@@ -37,6 +37,36 @@ def kill_after(seconds, command):
         process.kill()
         process.wait()
     return process.returncode
+
+
+def staging_directories(out):
+    return {path.name for path in out.parent.glob(f".{out.name}.omnibal-*")}
+
+
+def kill_while_writing(seconds, command, out):
+    """`seconds` after the new plan's directory has appeared beside the old one."""
+    before = staging_directories(out)
+    process = subprocess.Popen(command)
+    while process.poll() is None and not staging_directories(out) - before:
+        time.sleep(0.0005)
+    time.sleep(seconds)
+    process.kill()
+    return process.wait()
+
+
+def test_a_writer_killed_between_its_files(large_corpus, tmp_path):
+    out = tmp_path / "plan"
+    subprocess.run(pack_command(large_corpus, 4096, out), check=True)
+    rng = random.Random(7)
+    killed = 0
+    for attempt in range(KILLS):
+        before = token_cap_of(out)
+        asked = 4097 + attempt
+        killed += kill_while_writing(rng.uniform(0, 0.03), pack_command(large_corpus, asked, out),
+                                     out) != 0
+        assert token_cap_of(out) in (before, asked)
+        assert ask("verify", out)["ok"]
+    assert killed >= KILLS // 2
 
 
 def test_a_killed_writer_leaves_the_old_plan_or_the_new(large_corpus, tmp_path):

@@ -39,6 +39,17 @@ def test_a_touched_input_keeps_the_plan(planned):
     assert ask("pack", lengths, *LIMITS, "--reuse", "--out", plan)["reused"]
 
 
+def test_the_same_content_under_another_path_keeps_the_plan(planned):
+    lengths, plan, _ = planned
+    folder = lengths.parent / "copied"
+    folder.mkdir()
+    shutil.copy(lengths, folder / lengths.name)
+    for path in (folder / lengths.name, f"{lengths.stem}={folder}/{lengths.name}"):
+        assert ask("pack", path, *LIMITS, "--reuse", "--out", plan)["reused"]
+    error = refuse(3, "pack", f"other={lengths}", *LIMITS, "--reuse", "--out", plan)
+    assert error["code"] == "stale_plan" and error["where"]["key"] == "input"
+
+
 def test_a_plan_that_was_moved_is_kept(planned):
     lengths, plan, _ = planned
     moved = shutil.move(plan, plan.parent / "elsewhere")
@@ -72,7 +83,7 @@ def test_one_more_input_makes_it_stale(planned):
     lengths, plan, _ = planned
     other = write_lengths(lengths.parent / "other.json", ROWS)
     error = refuse(3, "pack", lengths, other, *LIMITS, "--reuse", "--out", plan)
-    assert error["code"] == "stale_plan" and "other.json" in error["message"]
+    assert error["code"] == "stale_plan" and '"other"' in error["message"]
 
 
 def test_a_damaged_plan_is_not_kept(planned):

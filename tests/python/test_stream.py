@@ -99,6 +99,40 @@ def test_killed_and_resumed_it_goes_on_bit_for_bit(lengths, uninterrupted, tmp_p
     assert summary["placed"] == 20000
 
 
+def test_killed_at_random_moments_and_resumed_until_done_nothing_differs(lengths, tmp_path):
+    text = lengths.read_text().splitlines(keepends=True)[:4000]
+    text[::50] = ['{"vit_num": 1, "token_num": 9000, "image_flags": 1}\n'] * len(text[::50])
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(text))
+
+    def files(name):
+        return ["--out", tmp_path / f"{name}-steps", "--rejected", tmp_path / f"{name}-rejected",
+                "--state", tmp_path / f"{name}-state", "--save-every", 2]
+
+    whole = ask("stream", rows, *FLAGS, *files("whole"))
+    rng = random.Random(7)
+    kills = 0
+    for attempt in range(1000):
+        resume = ["--resume"] if (tmp_path / "killed-state").exists() else []
+        command = [PROGRAM, "stream", rows, *FLAGS, *files("killed"), *resume, "--json", "--quiet"]
+        with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE) as process:
+            try:  # in time it is let through, however slow the machine is
+                process.wait(timeout=rng.uniform(0.002, 0.02 * 1.2 ** attempt))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                kills += 1
+                continue
+            assert process.returncode == 0
+            killed = json.loads(process.stdout.read())
+            break
+    assert kills > 2
+    for name in ["steps", "rejected"]:
+        assert (tmp_path / f"killed-{name}").read_bytes() == \
+            (tmp_path / f"whole-{name}").read_bytes()
+    for key in ["samples", "placed", "rejected", "packs", "steps", "fill"]:
+        assert killed[key] == whole[key]
+
+
 def test_a_broken_line_loses_nothing(lengths, uninterrupted, tmp_path):
     text = lengths.read_text().splitlines(keepends=True)
     broken = tmp_path / "broken.jsonl"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import PLAN_FILES as FILES
-from conftest import ask, assign, refuse, run
+from conftest import ask, assign, refuse, run, write_lengths
 
 @pytest.fixture
 def plan(small_plan, tmp_path):
@@ -144,6 +144,27 @@ def test_simulate_names_an_id_that_is_no_pack(plan, pack):
     assert error["where"] == {"file": "steps.npy", "row": 3}
 
 
+@pytest.mark.parametrize("path", [
+    ["padded"], ["limits", "vision_floor"], ["limits", "token_floor"], ["limits", "rounds"],
+    ["limits", "chosen_by"], ["steps", "dist_ratio_random_order"], ["steps"], ["partition"],
+    ["worst_pack", "activation_bytes"]])
+def test_no_key_can_be_taken_out(plan, path):
+    def take_out(document):
+        for key in path[:-1]:
+            document = document[key]
+        del document[path[-1]]
+    edit_document(plan, take_out)
+    assert failed_checks(plan, "--ignore-checksums")
+
+
+def test_a_data_plan_without_its_worst_packs_bytes(tmp_path):
+    lengths = write_lengths(tmp_path / "lengths.json", [(1, 1000, 1)] * 40)
+    plan = tmp_path / "plan"
+    ask("pack", lengths, "--vision-cap", 9, "--token-cap", 4096, "--dp", 2, "--out", plan)
+    edit_document(plan, lambda document: document["worst_pack"].pop("activation_bytes"))
+    assert "worst_pack" in failed_checks(plan, "--ignore-checksums")
+
+
 @pytest.mark.parametrize("path, value, check", [
     (["limits", "vision_cap"], 8, "caps"),
     (["limits", "token_cap"], 4000, "caps"),
@@ -157,6 +178,7 @@ def test_simulate_names_an_id_that_is_no_pack(plan, pack):
     (["steps", "count"], 1, "steps"),
     (["steps", "zero_weight_packs"], 1, "steps"),
     (["steps", "dist_ratio", "tokens"], 0.0, "step_metrics"),
+    (["steps", "dist_ratio_random_order", "attention"], 0.5, "step_metrics"),
     (["duplicated"], 4, "steps"),
     (["parallel", "dp"], 4, "parallel"),
     (["partition", "cuts"], [22, 22, 71], "partition"),

@@ -92,7 +92,8 @@ TEST(StreamStepProperty, NoPackIsLostAndEveryRankHasTheSameCount) {
     ASSERT_EQ(zero_weight, state.zero_weight_packs);
     ASSERT_EQ(dropped, state.dropped_packs);
     ASSERT_EQ(repeated, state.repeated_packs);
-    ASSERT_LT(std::max({zero_weight, dropped, repeated}), step);
+    ASSERT_LT(zero_weight, step + options.dp);  // two incomplete groups at most
+    ASSERT_LT(std::max(dropped, repeated), step);
     ASSERT_EQ(zero_weight > 0, zero_weight > 0 && options.tail == Tail::kZeroWeight);
     ASSERT_EQ(dropped > 0, dropped > 0 && options.tail == Tail::kDrop);
     ASSERT_EQ(repeated > 0, repeated > 0 && options.tail == Tail::kRepeat);

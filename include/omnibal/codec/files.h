@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files as bytes. A directory, FIFO or device given where a file belongs is an error, never
-// a hang.
+// Whole files as bytes. A directory, device or, unless pipes are accepted, FIFO given where a file
+// belongs is an error, never a hang.
 //
 //   OMNIBAL_ASSIGN(const std::string text, read_file("cluster.toml"));   // "-": standard input
 //   OMNIBAL_ASSIGN(const MappedFile file, MappedFile::open("steps.npy"));
@@ -23,12 +23,13 @@ namespace omnibal::codec {
 /// Errors: kFileNotFound, kFileUnreadable.
 Result<std::string> read_file(const std::string& path);
 
-/// A regular file or standard input, read piece by piece with memory of the caller's choice.
-/// Move-only.
+/// A regular file, standard input or, where asked for, a pipe that has a name, read piece by piece
+/// with memory of the caller's choice. Move-only.
 class ByteStream {
  public:
-  /// Errors: kFileNotFound, kFileUnreadable.
-  static Result<ByteStream> open(const std::string& path);
+  enum class Accept { kFiles, kPipesToo };
+  /// Errors: kFileNotFound, kFileUnreadable. A FIFO waits for its writer.
+  static Result<ByteStream> open(const std::string& path, Accept accept = Accept::kFiles);
   ByteStream(ByteStream&& other) noexcept;
   ByteStream& operator=(ByteStream&& other) noexcept;
   ~ByteStream();

@@ -56,6 +56,7 @@ class JsonFields {
   /// A finite number within [min, max].
   Result<double> number(std::string_view key, double min, double max) const;
   Result<double> number_or(std::string_view key, double fallback, double min, double max) const;
+  Result<bool> boolean(std::string_view key) const;
   Result<bool> boolean_or(std::string_view key, bool fallback) const;
   Result<std::string> text(std::string_view key) const;
   Result<std::string> text_or(std::string_view key, std::string fallback) const;

@@ -86,6 +86,8 @@ struct Input {
 
 /// "name=path" or "path". A name holds no slash: "./a=b.json" is a path.
 Input parse_input(const std::string& text);
+/// Of the source that an input without parts becomes: as named, else after the file.
+std::string source_name(const Input& input);
 
 struct ReadOptions {
   bool add_dummy = false;  // a text-only sample with no unit gets a blank one

@@ -6,8 +6,7 @@
 //   const RankGrid grid{table.pack_ids, table.dp};
 //   const DistRatios dist = dist_ratios(grid, loads, cost::total_forward(profile));
 //
-// Not for choosing groups: no solver includes this header, so that what is reported does not share
-// code with what is optimised.
+// Not for choosing groups: what is reported is not what packers and step forming minimise.
 #pragma once
 
 #include <cstdint>

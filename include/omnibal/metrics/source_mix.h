@@ -39,11 +39,6 @@ std::vector<SourceTotals> source_totals(const SourcedSamples& samples);
 std::vector<SourceTotals> source_totals(const SourcedSamples& samples,
                                         std::span<const std::uint32_t> members);
 
-/// [steps, sources]: what each step trains on. `pack_ids` holds equally many entries a step,
-/// negative ones are no packs. O(members + steps x sources).
-std::vector<SourceTotals> step_mix(std::span<const std::int64_t> pack_ids, std::int64_t num_steps,
-                                   const GroupView& packs, const SourcedSamples& samples);
-
 /// A source's share of what steps (or windows of steps) train on.
 struct ShareSpread {
   double share = 0;       // of the whole epoch
@@ -67,16 +62,22 @@ struct MixSpread {
 struct MixLevel {
   std::int64_t count = 0;
   MixSpread samples;
+  MixSpread vision_units;
   MixSpread tokens;
 };
+
+/// Steps x sources beyond which their totals are not kept (100 MB).
+inline constexpr std::int64_t kMostStepTotals = std::int64_t{1} << 22;
 
 struct SourceMix {
   MixLevel steps;
   MixLevel windows;
+  /// [steps, sources]: what each step trains on; empty beyond kMostStepTotals.
+  std::vector<SourceTotals> step_totals;
 };
 
 struct StepEntries {
-  std::span<const std::int64_t> pack_ids;  // equally many a step
+  std::span<const std::int64_t> pack_ids;  // equally many a step; negative ones are no packs
   std::int64_t num_steps = 1;
   std::int64_t steps_per_window = 1;  // steps behind the last whole window are in none
 };
@@ -85,7 +86,7 @@ struct StepEntries {
 /// replacement (Cochran, Sampling Techniques, 1977, 6.3-6.4): with a pack's a of b samples from the
 /// source, R = sum a / sum b over all N runs of packs, n packs a step,
 ///   sqrt((1 - n / N) / n x sum (a - R b)^2 / (N - 1)) / mean b.
-/// O(members + steps), O(sources) memory.
+/// O(members + steps x sources); O(sources) memory beside the result.
 SourceMix source_mix(const StepEntries& entries, const GroupView& packs,
                      const SourcedSamples& samples);
 

@@ -26,13 +26,18 @@ using PackEvaluator = std::function<double(std::span<const metrics::PackLoad>)>;
 struct AutoOptions {
   PackEvaluator predicted_time = {};  // absent: the fewest packs are the best
   int threads = 0;                    // 0: as many as the machine has
+  /// Samples up to which more is tried, since chance decides more where packs are few; and beyond
+  /// which less is, one candidate at a time, for time and memory.
+  std::size_t small_input = std::size_t{1} << 16;
+  std::size_t large_input = std::size_t{1} << 22;
 };
 
-/// The candidates are ISF, best fit, and both best fit and patterns repaired
-/// (docs/methods/packing.md); above 4 million samples fewer of them. Of those with no more packs
+/// The candidates are ISF with several seeds, best fit, and both best fit and patterns repaired
+/// (docs/methods/packing.md); of large inputs fewer. Of those with no more packs
 /// than ISF (same limits and seed) and best fit: the least predicted time, where times within
 /// 1/2000 of each other count as equal and fewer packs win, since a prediction by load leaves out
-/// what every step costs. The same result for any number of threads. About 20 bytes a sample.
+/// what every step costs. The best are levelled (levelling.h), unless that takes longer by more.
+/// The same result for any number of threads. About 20 bytes a sample.
 Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
                 const PackLimits& limits, std::uint64_t seed, const AutoOptions& options,
                 const Progress& progress = {});

@@ -77,6 +77,9 @@ struct StreamRejection {
   std::int64_t limit = 0;
 };
 
+/// kNothingUsable, told as of a corpus: every sample was rejected, `first` before the others.
+Error nothing_usable(std::int64_t num_samples, const StreamRejection& first);
+
 class StreamPacker {
  public:
   /// `state`: of a packer with the same options. Errors: check_stream_options.

@@ -18,6 +18,7 @@
 #include "omnibal/codec/json.h"
 #include "omnibal/corpus/corpus.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/metrics/source_mix.h"
 #include "omnibal/pack/method.h"
 #include "omnibal/pack/packs.h"
 #include "omnibal/plan/limit_search.h"
@@ -52,7 +53,8 @@ struct DataPlan {
   std::optional<steps::StepTable> steps;
   std::optional<steps::StepSummary> step_summary;
   std::optional<WorstPack> worst;
-  cost::LinearCost forward;  // what predicted the time when steps were formed
+  std::optional<metrics::SourceMix> mix;  // step by step
+  cost::LinearCost forward;               // what predicted the time when steps were formed
 };
 
 /// Packs and their loads, without steps. `forward` predicts a pack's time, by which method auto
@@ -64,8 +66,8 @@ Result<DataPlan> pack_corpus(const corpus::Corpus& corpus, const DataPlanOptions
 /// time. Errors: those of form_steps.
 Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::LinearCost& forward,
                  const Progress& progress);
-/// What is to be said about the steps of `data`: summary and worst pack. Same errors.
-Status describe_steps(DataPlan& data, const DataPlanOptions& options);
+/// What is to be said about the steps of `data`: summary, worst pack, mix. Same errors.
+Status describe_steps(DataPlan& data, const corpus::Corpus& corpus, const DataPlanOptions& options);
 
 /// The three in one, without steps where the options ask for none. Errors: theirs.
 Result<DataPlan> make_data_plan(const corpus::Corpus& corpus, const DataPlanOptions& options,
@@ -82,6 +84,7 @@ codec::Json limits_json(const pack::PackLimits& limits);
 metrics::SampleColumns columns(const corpus::Corpus& corpus);
 /// With the lengths that samples have after truncation: what packs are charged for.
 metrics::SampleColumns columns(const corpus::Corpus& corpus, const DataPlan& data);
+metrics::SourcedSamples sourced_samples(const corpus::Corpus& corpus, const DataPlan& data);
 /// What truncation must know of a corpus.
 pack::CutColumns cut_columns(const corpus::Corpus& corpus);
 

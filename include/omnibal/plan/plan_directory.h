@@ -3,7 +3,7 @@
 // The plan directory: plan.json and the arrays beside it (docs/formats.md), written atomically and
 // read back checked.
 //
-//   OMNIBAL_RETURN_IF_ERROR(write_plan({.corpus = corpus, .packs = packs, ...}, "plan"));
+//   OMNIBAL_RETURN_IF_ERROR(write_plan({.corpus = corpus, .data = data, ...}, "plan"));
 //   OMNIBAL_ASSIGN(const PlanReader plan, PlanReader::open("plan"));
 //   plan.steps();                          // int64 [steps, micro-batches, dp]
 //
@@ -22,7 +22,7 @@
 #include "omnibal/corpus/corpus.h"
 #include "omnibal/cost/profile.h"
 #include "omnibal/metrics/loads.h"
-#include "omnibal/pack/packs.h"
+#include "omnibal/plan/data_plan.h"
 #include "omnibal/plan/provenance.h"
 #include "omnibal/steps/step_table.h"
 
@@ -31,12 +31,8 @@ namespace omnibal::plan {
 /// What a plan directory is made of.
 struct PlanFiles {
   const corpus::Corpus& corpus;
-  const pack::Packs& packs;
-  const std::vector<metrics::PackLoad>& loads;
-  const std::vector<pack::Rejection>& rejected;
-  std::span<const pack::Truncation> truncated = {};
-  const steps::StepTable* steps = nullptr;  // null: packs alone
-  const cost::Profile* profile = nullptr;   // null: no model part
+  const DataPlan& data;
+  const cost::Profile* profile = nullptr;  // null: no model part
   Provenance provenance = {};
   codec::Json document = codec::Json::object();  // the keys of `pack` and `plan`
 };
@@ -85,9 +81,6 @@ class PlanReader {
 
 inline constexpr std::string_view kPlanFormat = "omnibal.plan";
 inline constexpr std::int64_t kPlanVersion = 1;
-
-/// Steps x sources beyond which step_mix.npy is left out (100 MB): it can be made from the others.
-inline constexpr std::int64_t kMostStepMixRows = std::int64_t{1} << 22;
 
 /// Files of a plan directory, for whoever lists or checks them.
 inline constexpr std::string_view kPlanDocument = "plan.json";

@@ -28,9 +28,11 @@ namespace omnibal::plan {
 struct StreamOptions {
   pack::StreamPackOptions packing;
   steps::StepOptions steps;  // `forward` predicts the time that the summary reports, too
+  bool add_dummy = false;    // done to the samples before they are given (corpus::ReadOptions)
 };
 
-/// Everything that decides what comes out: method, limits, admission, windows, sizes, seeds, costs.
+/// Everything that decides what comes out: method, limits, admission, windows, sizes, seeds, costs,
+/// and what is done to the samples before.
 codec::Json to_json(const StreamOptions& options);
 
 struct StreamStep {

@@ -24,6 +24,9 @@ inline constexpr std::string_view kStreamFormat = "omnibal.stream";
 inline constexpr std::int64_t kStreamVersion = 1;
 inline constexpr std::string_view kStreamDocument = "stream.json";
 
+/// Whether save_stream can write there: kWouldOverwrite over anything but a state, kWriteFailed.
+Status check_stream_directory(const std::string& directory);
+
 /// Writes the directory atomically, in place of an older state. `notes`, an object, is kept as it
 /// is. O(held samples). Errors: kWriteFailed, kWouldOverwrite.
 Status save_stream(const StreamPlanner& planner, const codec::Json& notes,
