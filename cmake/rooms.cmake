@@ -3,4 +3,4 @@
 # room includes only lower ones.
 set(OMNIBAL_ROOMS
   base codec corpus model cluster cost metrics
-  pack steps partition recompute schedule simulate plan verify)
+  pack steps partition recompute schedule joint simulate plan verify)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "omnibal/simulate/stage_times.h"
+#include "plan/balance_bench.h"
 
 namespace omnibal::plan {
 namespace {
@@ -14,18 +14,7 @@ using recompute::RecomputeMask;
 
 constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
-/// A profile at its reference load, with the schedule that runs it.
-struct Bench {
-  const cost::Profile& profile;
-  const ModelBalanceRequest& request;
-  std::vector<cost::LayerCost> costs;
-  std::vector<recompute::BarLayer> layers;
-  simulate::CompiledSchedule schedule;
-  std::vector<std::int64_t> in_flight;  // by stage
-  std::vector<cost::Load> loads;        // by micro-batch
-};
-
-Result<Bench> set_up(const cost::Profile& profile, const ModelBalanceRequest& request) {
+Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequest& request) {
   OMNIBAL_ASSIGN(
       const schedule::Schedule schedule,
       schedule::make_schedule(request.schedule, request.num_stages, request.num_micro_batches));
@@ -33,18 +22,25 @@ Result<Bench> set_up(const cost::Profile& profile, const ModelBalanceRequest& re
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, profile.load, request.num_micro_batches));
   std::vector<cost::LayerCost> costs = cost::evaluate(profile, profile.load);
   std::vector<recompute::BarLayer> layers = recompute::bar_layers(profile, costs);
-  return Bench{
+  return BalanceBench{
       profile,
       request,
       std::move(costs),
       std::move(layers),
+      simulate::pipeline_layers(profile),
       std::move(compiled),
       in_flight(schedule),
       std::vector<cost::Load>(static_cast<std::size_t>(request.num_micro_batches), profile.load)};
 }
 
 /// The recomputation asked for, within the memory limit if there is one.
-Result<RecomputeMask> recomputation(const Bench& bench, const Cuts& cuts) {
+Result<RecomputeMask> recomputation(const BalanceBench& bench, const Cuts& cuts) {
+  if (bench.request.recompute == RecomputeMethod::kJoint) {
+    const std::vector<joint::JointLayer> layers = joint_layers(bench);
+    OMNIBAL_ASSIGN(const joint::LayerChoices choices,
+                   joint::choose_recomputation(joint_problem(bench, layers), cuts));
+    return joint::to_mask(choices);
+  }
   const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
   const recompute::MemoryProbe probe =
       recompute::modelled_memory(bench.costs, first_layers, bench.in_flight);
@@ -59,28 +55,11 @@ Result<RecomputeMask> recomputation(const Bench& bench, const Cuts& cuts) {
   return mask;
 }
 
-double simulated(const Bench& bench, const Cuts& cuts, const RecomputeMask& mask) {
-  return simulate::makespan(
-      bench.schedule, simulate::pipeline_times(simulate::stage_costs(bench.profile, cuts, mask),
-                                               bench.request.links, bench.loads));
-}
-
-Result<JudgedPartition> judge(const Bench& bench, const Cuts& cuts) {
-  OMNIBAL_ASSIGN(RecomputeMask mask, recomputation(bench, cuts));
-  const double makespan_s = simulated(bench, cuts, mask);
-  return JudgedPartition{cuts, std::move(mask), makespan_s};
-}
-
-template <class Value>
-std::vector<double> column(const std::vector<Value>& rows, double Value::*field) {
-  std::vector<double> values;
-  for (const Value& row : rows) values.push_back(row.*field);
-  return values;
-}
-
-Result<Cuts> by_parameters(const Bench& bench) {
-  const std::vector<double> parameters =
-      column(bench.profile.layers, &cost::LayerProfile::parameters);
+Result<Cuts> by_parameters(const BalanceBench& bench) {
+  std::vector<double> parameters;
+  for (const cost::LayerProfile& layer : bench.profile.layers) {
+    parameters.push_back(layer.parameters);
+  }
   if (*std::max_element(parameters.begin(), parameters.end()) <= 0) {
     return Error(ErrorCode::kMissingKey, "the profile does not give its layers' parameters")
         .at_key("layers[0].parameters")
@@ -89,17 +68,65 @@ Result<Cuts> by_parameters(const Bench& bench) {
   return partition::partition_min_max(parameters, bench.request.num_stages);
 }
 
-Result<Cuts> by_kind(const Bench& bench) {
+Result<Cuts> by_kind(const BalanceBench& bench) {
   std::vector<std::optional<model::LayerKind>> kinds;
   for (const cost::LayerProfile& layer : bench.profile.layers) kinds.push_back(layer.kind);
   return partition::partition_vision_first(kinds, bench.request.num_stages);
 }
 
-/// Cuts of every method that gives one answer.
-Result<Cuts> cuts_by_method(const Bench& bench) {
-  const std::vector<double> forward_s = column(bench.costs, &cost::LayerCost::forward_s);
+/// All candidates of the search that can run, best first.
+Result<std::vector<JudgedPartition>> by_search(const BalanceBench& bench) {
+  const std::vector<double> forward_s = forward_seconds(bench);
+  const std::vector<std::int64_t> bytes = boundary_bytes(bench);
+  const auto evaluate = [&](const Cuts& cuts) {
+    const Result<JudgedPartition> judged = judge(bench, cuts);
+    return judged ? judged->makespan_s : kCannotRun;
+  };
+  OMNIBAL_ASSIGN(const std::vector<partition::RankedCuts> ranked,
+                 partition::partition_bmp({forward_s, bytes, bench.request.num_stages},
+                                          bench.request.bmp, evaluate));
+  std::vector<JudgedPartition> judged;
+  for (const partition::RankedCuts& candidate : ranked) {
+    if (candidate.makespan_s == kCannotRun && !judged.empty()) break;
+    OMNIBAL_ASSIGN(JudgedPartition partition, judge(bench, candidate.cuts));
+    judged.push_back(std::move(partition));
+  }
+  return judged;
+}
+
+/// Every method's candidates, best first; `balance` takes what comes with them.
+Result<std::vector<JudgedPartition>> candidates(const BalanceBench& bench, ModelBalance& balance) {
+  const PartitionMethod method = bench.request.method;
+  if (method == PartitionMethod::kBmp) return by_search(bench);
+  if (method == PartitionMethod::kJoint) {
+    OMNIBAL_ASSIGN(JointBalance joint, balance_jointly(bench));
+    balance.certificate = std::move(joint.certificate);
+    balance.cost_of_restriction = joint.cost_of_restriction;
+    return std::move(joint.judged);
+  }
+  OMNIBAL_ASSIGN(const Cuts cuts, cuts_by_method(bench, method));
+  OMNIBAL_ASSIGN(JudgedPartition only, judge(bench, cuts));
+  return std::vector{std::move(only)};
+}
+
+}  // namespace
+
+std::vector<double> forward_seconds(const BalanceBench& bench) {
+  std::vector<double> seconds;
+  for (const cost::LayerCost& layer : bench.costs) seconds.push_back(layer.forward_s);
+  return seconds;
+}
+
+std::vector<std::int64_t> boundary_bytes(const BalanceBench& bench) {
+  std::vector<std::int64_t> bytes;
+  for (const cost::LayerCost& layer : bench.costs) bytes.push_back(layer.boundary_bytes);
+  return bytes;
+}
+
+Result<Cuts> cuts_by_method(const BalanceBench& bench, PartitionMethod method) {
+  const std::vector<double> forward_s = forward_seconds(bench);
   const std::int32_t num_stages = bench.request.num_stages;
-  switch (bench.request.method) {
+  switch (method) {
     case PartitionMethod::kMinMax:
       return partition::partition_min_max(forward_s, num_stages);
     case PartitionMethod::kLeastVariance:
@@ -116,44 +143,27 @@ Result<Cuts> cuts_by_method(const Bench& bench) {
   }
 }
 
-/// All candidates of the search that can run, best first.
-Result<std::vector<JudgedPartition>> by_search(const Bench& bench) {
-  const std::vector<double> forward_s = column(bench.costs, &cost::LayerCost::forward_s);
-  std::vector<std::int64_t> boundary_bytes;
-  for (const cost::LayerCost& layer : bench.costs) boundary_bytes.push_back(layer.boundary_bytes);
-  const partition::BmpProblem problem{forward_s, boundary_bytes, bench.request.num_stages};
-  const auto evaluate = [&](const Cuts& cuts) {
-    const Result<JudgedPartition> judged = judge(bench, cuts);
-    return judged ? judged->makespan_s : kCannotRun;
-  };
-  OMNIBAL_ASSIGN(const std::vector<partition::RankedCuts> ranked,
-                 partition::partition_bmp(problem, bench.request.bmp, evaluate));
-  std::vector<JudgedPartition> judged;
-  for (const partition::RankedCuts& candidate : ranked) {
-    if (candidate.makespan_s == kCannotRun && !judged.empty()) break;
-    OMNIBAL_ASSIGN(JudgedPartition partition, judge(bench, candidate.cuts));
-    judged.push_back(std::move(partition));
-  }
-  return judged;
+double simulated(const BalanceBench& bench, const Cuts& cuts, const RecomputeMask& mask) {
+  return simulate::makespan(
+      bench.schedule, simulate::pipeline_times(simulate::stage_costs(bench.pipeline, cuts, mask),
+                                               bench.request.links, bench.loads));
 }
 
-}  // namespace
+Result<JudgedPartition> judge(const BalanceBench& bench, const Cuts& cuts) {
+  OMNIBAL_ASSIGN(RecomputeMask mask, recomputation(bench, cuts));
+  const double makespan_s = simulated(bench, cuts, mask);
+  return JudgedPartition{cuts, std::move(mask), makespan_s};
+}
 
 Result<ModelBalance> balance_model(const cost::Profile& profile,
                                    const ModelBalanceRequest& request) {
   // First: a schedule may be large, of stages that no cut can fill.
   OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(profile.layers.size()),
                                                   request.num_stages));
-  OMNIBAL_ASSIGN(const Bench bench, set_up(profile, request));
-  std::vector<JudgedPartition> judged;
-  if (request.method == PartitionMethod::kBmp) {
-    OMNIBAL_ASSIGN(judged, by_search(bench));
-  } else {
-    OMNIBAL_ASSIGN(const Cuts cuts, cuts_by_method(bench));
-    OMNIBAL_ASSIGN(JudgedPartition only, judge(bench, cuts));
-    judged.push_back(std::move(only));
-  }
-  ModelBalance balance{std::move(judged.front()), {}, {}, {}};
+  OMNIBAL_ASSIGN(const BalanceBench bench, set_up(profile, request));
+  ModelBalance balance;
+  OMNIBAL_ASSIGN(std::vector<JudgedPartition> judged, candidates(bench, balance));
+  balance.best = std::move(judged.front());
   balance.alternatives.assign(std::make_move_iterator(judged.begin() + 1),
                               std::make_move_iterator(judged.end()));
   balance.stages =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/plan/model_balance.h"
 
+#include <algorithm>
+
 namespace omnibal::plan {
 
 using codec::Json;
@@ -11,6 +13,29 @@ Json partition_json(const JudgedPartition& judged) {
   return {{"cuts", partition::first_layers(judged.cuts)},
           {"recompute", recompute::recomputed_layers(judged.recompute)},
           {"makespan_s", judged.makespan_s}};
+}
+
+Json to_json(const joint::CutMove& move) {
+  Json json = {{"allowed", move.allowed}};
+  if (!move.allowed) return json;
+  json["fits"] = move.fits;
+  json["peak_bytes"] = move.peak_bytes;
+  if (!move.fits) return json;
+  json["bottleneck_s"] = move.bottleneck_s;
+  json["makespan_s"] = move.makespan_s;
+  return json;
+}
+
+Json to_json(const joint::Certificate& certificate) {
+  Json json = {{"proven", certificate.proven},
+               {"makespan_bound_s", certificate.makespan_bound_s},
+               {"cuts", Json::array()}};
+  for (const joint::CutReason& reason : certificate.cuts) {
+    json["cuts"].push_back({{"cut", reason.cut.value()},
+                            {"left", to_json(reason.left)},
+                            {"right", to_json(reason.right)}});
+  }
+  return json;
 }
 
 }  // namespace
@@ -32,10 +57,15 @@ Json to_json(const ModelBalance& balance) {
   const metrics::PartitionMetrics& metrics = balance.metrics;
   json["bottleneck_s"] = metrics.bottleneck_s;
   json["bottleneck_forward_s"] = metrics.bottleneck_forward_s;
-  json["lower_bound_s"] = metrics.lower_bound_s;
-  json["gap"] = metrics.bottleneck_s / metrics.lower_bound_s - 1;
+  // A certificate's seconds are whole ticks: equal ones may differ in the last digit.
+  json["lower_bound_s"] = balance.certificate
+                              ? std::min(balance.certificate->lower_bound_s, metrics.bottleneck_s)
+                              : metrics.lower_bound_s;
+  json["gap"] = metrics.bottleneck_s / json["lower_bound_s"].get<double>() - 1;
   json["var_forward"] = metrics.var_forward_ms2;
   json["sum_comm_bytes"] = metrics.sum_comm_bytes;
+  if (balance.certificate) json["certificate"] = to_json(*balance.certificate);
+  if (balance.cost_of_restriction) json["cost_of_restriction"] = *balance.cost_of_restriction;
   json["alternatives"] = Json::array();
   for (const JudgedPartition& other : balance.alternatives) {
     json["alternatives"].push_back(partition_json(other));

@@ -7,14 +7,6 @@
 namespace omnibal::simulate {
 namespace {
 
-/// Whether any of the first `count` layers trains: only then a gradient flows back to them.
-bool trains_before(const cost::Profile& profile, std::int32_t count) {
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (profile.layers[static_cast<std::size_t>(i)].trainable) return true;
-  }
-  return false;
-}
-
 /// Seconds of `bytes` over `link`; nothing to send takes no time.
 double transfer_s(const cluster::Link& link, double bytes) {
   return bytes > 0 ? link.latency_s + bytes / link.bytes_per_s : 0.0;
@@ -31,25 +23,40 @@ void resize(PipelineTimes& times, std::size_t num_stages, std::size_t num_micro_
 
 }  // namespace
 
-std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
+PipelineLayers pipeline_layers(const cost::Profile& profile) {
+  PipelineLayers layers{cost::layer_times(profile), {}, {}};
+  bool trains_before = false;  // only then a gradient flows back
+  for (const cost::LayerProfile& layer : profile.layers) {
+    trains_before = trains_before || layer.trainable;
+    layers.boundary_bytes.push_back(layer.boundary_bytes);
+    layers.gradient_bytes.push_back(trains_before ? layer.boundary_bytes : cost::LinearCost{});
+  }
+  return layers;
+}
+
+std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute) {
-  const std::vector<cost::LayerTimes> layers = cost::layer_times(profile);
-  const auto num_layers = static_cast<std::int32_t>(layers.size());
+  const auto num_layers = static_cast<std::int32_t>(layers.times.size());
   std::vector<StageCost> stages;
   for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
     StageCost& stage = stages.emplace_back();
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end);
-         ++i) {
-      stage.forward_s += layers[i].forward_s;
-      stage.backward_s += layers[i].backward_s;
-      stage.weight_grad_s += layers[i].weight_grad_s;
-      if (!recompute.empty() && recompute[i]) stage.recompute_s += layers[i].recompute_s;
+    const auto end = static_cast<std::size_t>(range.end);
+    for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
+      stage.forward_s += layers.times[i].forward_s;
+      stage.backward_s += layers.times[i].backward_s;
+      stage.weight_grad_s += layers.times[i].weight_grad_s;
+      if (!recompute.empty() && recompute[i]) stage.recompute_s += layers.times[i].recompute_s;
     }
     if (range.end == num_layers) continue;
-    stage.boundary_bytes = profile.layers[static_cast<std::size_t>(range.end) - 1].boundary_bytes;
-    if (trains_before(profile, range.end)) stage.gradient_bytes = stage.boundary_bytes;
+    stage.boundary_bytes = layers.boundary_bytes[end - 1];
+    stage.gradient_bytes = layers.gradient_bytes[end - 1];
   }
   return stages;
+}
+
+std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
+                                   const recompute::RecomputeMask& recompute) {
+  return stage_costs(pipeline_layers(profile), cuts, recompute);
 }
 
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,

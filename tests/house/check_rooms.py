@@ -14,7 +14,7 @@ LEVELS = {
     "corpus": 2, "model": 2, "cluster": 2,
     "cost": 3, "metrics": 4,
     "pack": 5, "steps": 5, "partition": 5, "recompute": 5, "schedule": 5,
-    "simulate": 6, "plan": 7,
+    "joint": 6, "simulate": 6, "plan": 7,
     "verify": 8, "report": 8, "export": 8,
     "runtime": 9,
 }

@@ -177,8 +177,8 @@ def test_random_steps(first, tmp_path):
                 assert rank["busy_s"] == pytest.approx(rank_busy, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["bmp", "anchor", "min-max", "least-variance", "even-layers",
-                                    "even-parameters", "vision-first"])
+@pytest.mark.parametrize("method", ["joint", "bmp", "anchor", "min-max", "least-variance",
+                                    "even-layers", "even-parameters", "vision-first"])
 @pytest.mark.parametrize("recompute", ["none", "full"])
 def test_every_partition_reports_a_true_makespan(method, recompute):
     answer = ask("partition", W_PROFILE, "--pp", 8, "--micro-batches", 16, "--method", method,

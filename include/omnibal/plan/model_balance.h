@@ -20,6 +20,7 @@
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/joint/joint.h"
 #include "omnibal/metrics/stages.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
@@ -28,6 +29,7 @@
 namespace omnibal::plan {
 
 enum class PartitionMethod {
+  kJoint,  // cuts and recomputation together
   kBmp,
   kMinMax,         // of forward time
   kLeastVariance,  // of forward time
@@ -36,13 +38,23 @@ enum class PartitionMethod {
   kEvenParameters,  // exact min-max of parameters
   kVisionFirst
 };
-std::vector<std::string> partition_methods();  // "bmp", "min-max", ...
+std::vector<std::string> partition_methods();  // "joint", "bmp", ...
 /// Error: kInvalidArgument, naming the methods there are.
 Result<PartitionMethod> parse_partition_method(std::string_view text);
 
-enum class RecomputeMethod { kNone, kFull, kBar };
-std::vector<std::string> recompute_methods();  // "none", "full", "bar"
+enum class RecomputeMethod {
+  kJoint,  // least time that fits, exactly
+  kNone,
+  kFull,
+  kBar  // the paper's
+};
+std::vector<std::string> recompute_methods();  // "joint", "none", "full", "bar"
 Result<RecomputeMethod> parse_recompute_method(std::string_view text);
+
+std::vector<std::string> restrictions();  // "megatron", "uniform"
+Result<joint::Restriction> parse_restriction(std::string_view text);
+/// A layer by its name or its index. Error: kInvalidArgument, naming the nearest.
+Result<LayerIndex> find_layer(const cost::Profile& profile, std::string_view text);
 
 struct ModelBalanceRequest {
   std::int32_t num_stages = 1;
@@ -52,7 +64,8 @@ struct ModelBalanceRequest {
   RecomputeMethod recompute = RecomputeMethod::kNone;
   std::optional<std::int64_t> memory_bytes = std::nullopt;  // absent: no limit
   std::vector<cluster::Link> links = {};  // one a boundary; empty: links cost nothing
-  partition::BmpOptions bmp = {};
+  partition::BmpOptions bmp = {};         // of joint too: its neighbours are seeds
+  joint::Constraints constraints = {};    // of joint
 };
 
 struct JudgedPartition {
@@ -66,12 +79,14 @@ struct ModelBalance {
   std::vector<JudgedPartition> alternatives;  // other simulated candidates, best first
   std::vector<metrics::StageSummary> stages;  // of the best
   metrics::PartitionMetrics metrics;
+  std::optional<joint::Certificate> certificate;  // of joint
+  std::optional<double> cost_of_restriction;      // step time over the unrestricted one's - 1
 };
 
-/// BMP's candidates are judged with the recomputation that they get; those that do not fit the
-/// memory limit are left out. Errors: kTooManyStages; kMemoryInfeasible (nothing fits: stage and
-/// missing bytes of the best candidate); kMissingKey (even-parameters without parameters); those of
-/// the methods.
+/// Methods other than joint know no constraints. BMP's candidates are judged with the recomputation
+/// that they get; those that do not fit the memory limit are left out. Errors: kTooManyStages;
+/// kMemoryInfeasible (nothing fits: stage and missing bytes of the best candidate); kMissingKey
+/// (even-parameters without parameters); those of the methods.
 Result<ModelBalance> balance_model(const cost::Profile& profile,
                                    const ModelBalanceRequest& request);
 

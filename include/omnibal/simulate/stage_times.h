@@ -32,7 +32,17 @@ struct StageCost {
   cost::LinearCost gradient_bytes;  // back over the same boundary; 0 if nothing before trains
 };
 
+/// A profile's layers as stages sum them up: for many cuts of one profile.
+struct PipelineLayers {
+  std::vector<cost::LayerTimes> times;
+  std::vector<cost::LinearCost> boundary_bytes;
+  std::vector<cost::LinearCost> gradient_bytes;  // back over the boundary behind the layer
+};
+PipelineLayers pipeline_layers(const cost::Profile& profile);
+
 /// `recompute` may be empty: no layer recomputes. O(layers).
+std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                   const recompute::RecomputeMask& recompute);
 std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute);
 

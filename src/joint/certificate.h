@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why the cuts of an answer stand where they stand.
+#pragma once
+
+#include <vector>
+
+#include "joint/plan_pool.h"
+
+namespace omnibal::joint {
+
+/// What becomes of `plan` if one of its cuts moves by a layer. Two evaluations a cut.
+std::vector<CutReason> cut_reasons(const SearchSetting& setting, StageModel& model,
+                                   const JudgedPlan& plan);
+
+}  // namespace omnibal::joint

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joint/plan_pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace omnibal::joint {
+namespace {
+
+/// Sums of the same seconds in another order differ by less.
+constexpr double kRounding = 1e-12;
+
+}  // namespace
+
+PlanPool::Times PlanPool::times_of(const StageEnds& ends) {
+  Times times;
+  if (!is_on(setting_.grid, ends)) return times;
+  stage_times_.clear();
+  for (const StageSpan& span : stage_spans(ends)) {
+    const Ticks busy = model_.busy(span, kNever - 1).upper;
+    if (busy >= kNever) return {};
+    const Ticks forward = model_.tables().forward(span);
+    stage_times_.push_back({forward, busy - forward});
+    times.bottleneck = std::max(times.bottleneck, busy);
+  }
+  times.path = setting_.path.length(stage_times_);
+  return times;
+}
+
+bool PlanPool::improve(JudgedPlan& plan, LayerChoices choices) {
+  const double makespan_s = setting_.evaluate(to_cuts(plan.ends), choices);
+  ++num_judged_;
+  if (!(makespan_s < plan.makespan_s * (1 - kRounding))) return false;
+  plan.makespan_s = makespan_s;
+  plan.choices = std::move(choices);
+  plan.bottleneck = 0;
+  for (const StageSpan& span : stage_spans(plan.ends)) {
+    Ticks busy = model_.tables().work(span);
+    for (auto i = static_cast<std::size_t>(span.begin); i < static_cast<std::size_t>(span.end);
+         ++i) {
+      if (plan.choices[i] == 0) continue;
+      const auto choice = static_cast<std::size_t>(plan.choices[i]) - 1;
+      busy += setting_.scale.ticks(setting_.problem.layers[i].choices[choice].recompute_s);
+    }
+    plan.bottleneck = std::max(plan.bottleneck, busy);
+  }
+  least_makespan_s_ = std::min(least_makespan_s_, makespan_s);
+  plans_[plan.ends] = plan;
+  return true;
+}
+
+Ticks PlanPool::rough_path_of(const StageEnds& ends) {
+  if (!is_on(setting_.grid, ends)) return kNever;
+  stage_times_.clear();
+  for (const StageSpan& span : stage_spans(ends)) {
+    const Ticks busy = model_.rough_busy(span).lower;
+    if (busy >= kNever) return kNever;
+    const Ticks forward = model_.tables().forward(span);
+    stage_times_.push_back({forward, busy - forward});
+  }
+  return setting_.path.length(stage_times_);
+}
+
+const JudgedPlan* PlanPool::judge(const StageEnds& ends) {
+  const auto [place, is_new] = plans_.try_emplace(ends);
+  if (!is_new) return place->second ? &*place->second : nullptr;
+  const Times times = times_of(ends);
+  if (times.path >= kNever) return nullptr;
+  JudgedPlan plan{ends, LayerChoices(setting_.problem.layers.size(), 0), times.bottleneck,
+                  times.path, 0};
+  for (const StageSpan& span : stage_spans(ends)) model_.choose(span, plan.choices);
+  plan.makespan_s = setting_.evaluate(to_cuts(ends), plan.choices);
+  ++num_judged_;
+  if (num_judged_ == 1 || plan.makespan_s < least_makespan_s_) least_makespan_s_ = plan.makespan_s;
+  least_path_ = std::min(least_path_, plan.path);
+  place->second = std::move(plan);
+  return &*place->second;
+}
+
+const JudgedPlan* PlanPool::judge_if_promising(const StageEnds& ends) {
+  if (!setting_.options.alike || num_judged_ == 0) return judge(ends);
+  const auto known = plans_.find(ends);
+  if (known != plans_.end()) return known->second ? &*known->second : nullptr;
+  const Ticks path = times_of(ends).path;
+  if (setting_.scale.seconds(path) > least_makespan_s_ * (1 + kRounding)) return nullptr;
+  return judge(ends);
+}
+
+bool PlanPool::is_better(const JudgedPlan& a, const JudgedPlan& b) const {
+  const auto rounded = [&](double seconds) {
+    return std::isfinite(seconds) ? std::floor(seconds / (least_makespan_s_ * kRounding) + 0.5)
+                                  : std::numeric_limits<double>::infinity();
+  };
+  const double time_a = rounded(a.makespan_s);
+  const double time_b = rounded(b.makespan_s);
+  return std::tie(time_a, a.bottleneck, a.ends) < std::tie(time_b, b.bottleneck, b.ends);
+}
+
+std::vector<JudgedPlan> PlanPool::ranked() const {
+  std::vector<JudgedPlan> ranked;
+  for (const auto& [ends, plan] : plans_) {
+    if (plan) ranked.push_back(*plan);
+  }
+  std::ranges::sort(ranked,
+                    [&](const JudgedPlan& a, const JudgedPlan& b) { return is_better(a, b); });
+  return ranked;
+}
+
+}  // namespace omnibal::joint

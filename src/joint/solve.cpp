@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "joint/certificate.h"
+#include "joint/least_bottleneck.h"
+#include "joint/least_paths.h"
+#include "joint/models.h"
+#include "joint/plan_pool.h"
+#include "joint/shortage.h"
+
+namespace omnibal::joint {
+namespace {
+
+/// How many plans of each of the two programs are judged.
+constexpr std::int32_t kPlansOfAProgram = 8;
+/// How many cuts local moves may time; from how many plans they start where they are simulated.
+constexpr std::int64_t kMostTimed = 3'000;
+constexpr std::size_t kPolishedPlans = 3;
+/// The path program looks at plans up to 1 / 256 longer than the best known: runners-up.
+constexpr Ticks kLongerPaths = 256;
+/// Of restricted recomputations (one model a number), those of shortest path are searched.
+constexpr std::size_t kSearchedModels = 3;
+
+/// A stage model with what its two programs found.
+struct ModelSearch {
+  StageModel* model = nullptr;
+  LeastBottleneck least;
+  std::vector<StageEnds> plans;  // of both programs
+  Ticks shortest_path = kNever;  // of any known plan
+  Ticks path_bound = 0;
+};
+
+void note_plans(const LeastPaths& paths, ModelSearch& search) {
+  search.plans.insert(search.plans.end(), paths.plans.begin(), paths.plans.end());
+}
+
+std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel& model) {
+  std::optional<LeastBottleneck> least = least_bottleneck(setting.grid, model);
+  if (!least) return std::nullopt;
+  ModelSearch search{&model, *std::move(least), {}, kNever, 0};
+  PlanPool pool(setting, model);
+  search.shortest_path = pool.times_of(search.least.ends).path;
+  for (const partition::Cuts& seed : setting.options.seeds) {
+    const StageEnds ends = to_ends(seed, setting.grid.num_layers);
+    search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
+  }
+  const Ticks slowest = search.least.bottleneck.upper;
+  note_plans(least_paths(setting.grid, model, setting.path,
+                         {pool.times_of(search.least.ends).path, slowest, kPlansOfAProgram}),
+             search);
+  const LeastPaths paths = least_paths(
+      setting.grid, model, setting.path,
+      {search.shortest_path + search.shortest_path / kLongerPaths, kNever - 1, kPlansOfAProgram});
+  note_plans(paths, search);
+  search.path_bound = paths.bound;
+  const auto note_shortest = [&](const LeastPaths& found) {
+    for (const StageEnds& ends : found.plans) {
+      search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
+    }
+  };
+  note_shortest(paths);
+  if (search.path_bound >= search.shortest_path) return search;
+  const LeastPaths by_first = least_paths_by_first_stage(setting.grid, model, setting.path,
+                                                         {search.shortest_path, kNever - 1, 2});
+  note_plans(by_first, search);
+  note_shortest(by_first);
+  search.path_bound = std::min(std::max(search.path_bound, by_first.bound), search.shortest_path);
+  return search;
+}
+
+/// Whether stages choose their recomputation one by one.
+bool may_swap(const SearchSetting& setting) {
+  const Constraints& constraints = setting.problem.constraints;
+  return !constraints.recompute_everything && constraints.restriction != Restriction::kMegatron;
+}
+
+/// Judges what the programs found, the seeds, and what local moves make of the best.
+void fill_pool(const SearchSetting& setting, const ModelSearch& search, PlanPool& pool) {
+  pool.judge(search.least.ends);
+  for (const StageEnds& ends : search.plans) pool.judge(ends);
+  for (const partition::Cuts& seed : setting.options.seeds) {
+    pool.judge_if_promising(to_ends(seed, setting.grid.num_layers));
+  }
+  std::vector<JudgedPlan> best = pool.ranked();
+  if (setting.options.alike) {
+    std::int64_t effort = kMostTimed / search.model->effort();
+    for (const JudgedPlan& plan : best) {
+      pool.judge(polish_path(pool, plan.ends, search.path_bound, effort));
+      if (pool.least_path() <= search.path_bound) break;
+    }
+  } else {
+    if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
+    for (const JudgedPlan& plan : best) polish(pool, setting, plan);
+    if (may_swap(setting)) {
+      swap_choices(pool, setting, search.model->tables(), pool.ranked().front());
+    }
+  }
+}
+
+JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {
+  return {to_cuts(plan.ends), plan.choices, scale.seconds(plan.bottleneck), plan.makespan_s};
+}
+
+struct RankedPlan {
+  const ModelSearch* search = nullptr;
+  JudgedPlan plan;
+};
+
+/// All plans of the searched models, best first.
+std::vector<RankedPlan> judge_all(const SearchSetting& setting,
+                                  std::span<const ModelSearch> searches) {
+  std::vector<RankedPlan> ranked;
+  for (const ModelSearch& search : searches) {
+    PlanPool pool(setting, *search.model);
+    fill_pool(setting, search, pool);
+    for (JudgedPlan& plan : pool.ranked()) ranked.push_back({&search, std::move(plan)});
+  }
+  if (searches.size() > 1) {
+    std::ranges::stable_sort(ranked, {}, [](const RankedPlan& r) { return r.plan.makespan_s; });
+  }
+  return ranked;
+}
+
+Certificate certify(const SearchSetting& setting, std::span<const ModelSearch> searches,
+                    const RankedPlan& best) {
+  Bounds least{kNever, kNever};
+  Ticks path = kNever;
+  for (const ModelSearch& search : searches) {
+    least.lower = std::min(least.lower, search.least.bottleneck.lower);
+    least.upper = std::min(least.upper, search.least.bottleneck.upper);
+    path = std::min(path, search.path_bound);
+  }
+  Certificate certificate;
+  certificate.lower_bound_s = setting.scale.seconds(least.lower);
+  certificate.gap = static_cast<double>(best.plan.bottleneck - least.lower) /
+                    static_cast<double>(std::max<Ticks>(least.lower, 1));
+  certificate.proven = least.lower == least.upper;
+  certificate.makespan_bound_s = setting.scale.seconds(path);
+  certificate.cuts = cut_reasons(setting, *best.search->model, best.plan);
+  return certificate;
+}
+
+/// Every restricted recomputation has its programs run; the most promising are searched.
+JointAnswer answer_from(const SearchSetting& setting, std::vector<ModelSearch> searches) {
+  std::ranges::stable_sort(searches, {}, &ModelSearch::shortest_path);
+  const std::span<const ModelSearch> all = searches;
+  const std::vector<RankedPlan> ranked =
+      judge_all(setting, all.first(std::min(all.size(), kSearchedModels)));
+  JointAnswer answer{
+      to_plan(ranked.front().plan, setting.scale), {}, certify(setting, all, ranked.front())};
+  const auto most = static_cast<std::size_t>(std::max(setting.options.candidates, 1));
+  for (std::size_t k = 1; k < std::min(ranked.size(), most); ++k) {
+    answer.alternatives.push_back(to_plan(ranked[k].plan, setting.scale));
+  }
+  return answer;
+}
+
+Error nothing_fits(const JointProblem& problem, const CutGrid& grid,
+                   std::span<const std::unique_ptr<StageModel>> models) {
+  LeastLimit least = least_limit(grid, *models.front());
+  for (const auto& model : models.subspan(1)) {
+    const LeastLimit other = least_limit(grid, *model);
+    if (other.bytes < least.bytes) least = other;
+  }
+  return does_not_fit(problem, least, "with the best cuts and recomputation");
+}
+
+}  // namespace
+
+Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& options,
+                          const Evaluator& evaluate) {
+  OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(problem.layers.size()),
+                                                  problem.num_stages));
+  assert(problem.in_flight.size() == static_cast<std::size_t>(problem.num_stages));
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  const StepPath path(problem);
+  const SearchSetting setting{problem, options, evaluate, grid, scale, path};
+  const std::vector<std::unique_ptr<StageModel>> models = stage_models(problem, tables, scale);
+  std::vector<ModelSearch> searches;
+  for (const auto& model : models) {
+    if (auto search = run_programs(setting, *model)) searches.push_back(*std::move(search));
+  }
+  if (searches.empty()) return nothing_fits(problem, grid, models);
+  return answer_from(setting, std::move(searches));
+}
+
+Result<LayerChoices> choose_recomputation(const JointProblem& problem,
+                                          const partition::Cuts& cuts) {
+  const auto num_layers = static_cast<std::int32_t>(problem.layers.size());
+  OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  const std::vector<std::unique_ptr<StageModel>> models = stage_models(problem, tables, scale);
+  const std::vector<StageSpan> spans = stage_spans(to_ends(cuts, num_layers));
+  LeastLimit least{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const auto& model : models) {
+    const LeastLimit needed = largest_peak(spans, *model);
+    if (needed.bytes <= tables.limit_bytes()) {
+      LayerChoices choices(problem.layers.size(), 0);
+      for (const StageSpan& span : spans) model->choose(span, choices);
+      return choices;
+    }
+    if (needed.bytes < least.bytes) least = needed;
+  }
+  return does_not_fit(problem, least, "with the best recomputation");
+}
+
+Result<std::int64_t> least_memory_limit(const JointProblem& problem) {
+  OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(problem.layers.size()),
+                                                  problem.num_stages));
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const auto& model : stage_models(problem, tables, scale)) {
+    least = std::min(least, least_limit(grid, *model).bytes);
+  }
+  return least;
+}
+
+}  // namespace omnibal::joint
