@@ -14,12 +14,12 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr std::array<std::string_view, 5> kRows = {"baseline", "+data", "+model", "+memory",
-                                                   "+steps"};
+constexpr std::array<std::string_view, 6> kRows = {"baseline", "+data",  "+model",
+                                                   "+memory",  "+joint", "+steps"};
 /// Where the plan has other packs than the paper's packer makes with the paper's caps, the first
 /// four rows are of those.
-constexpr std::array<std::string_view, 6> kRowsWithPacks = {"baseline", "+data",  "+model",
-                                                            "+memory",  "+packs", "+steps"};
+constexpr std::array<std::string_view, 7> kRowsWithPacks = {
+    "baseline", "+data", "+model", "+memory", "+packs", "+joint", "+steps"};
 constexpr std::size_t kPaperRows = 4;
 
 /// What rows are measured against.
