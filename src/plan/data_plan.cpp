@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/plan/data_plan.h"
 
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "omnibal/base/parallel.h"
 #include "omnibal/plan/mix.h"
 #include "omnibal/plan/pack_time.h"
 
@@ -62,17 +67,42 @@ Status add_steps(DataPlan& data, const DataPlanOptions& options, const cost::Lin
   return {};
 }
 
+namespace {
+
+Status ratios_in_random_order(const DataPlan& data, const DataPlanOptions& options,
+                              metrics::DistRatios& ratios) {
+  OMNIBAL_ASSIGN(const steps::StepTable random,
+                 steps::deal_randomly(data.grouping.packs.size(), *options.steps));
+  ratios = metrics::dist_ratios(random.grid(), data.loads, data.forward);
+  return {};
+}
+
+}  // namespace
+
 Status describe_steps(DataPlan& data, const corpus::Corpus& corpus,
                       const DataPlanOptions& options) {
   const metrics::GroupView packs = data.grouping.packs.view();
-  data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
-                          *data.steps, options.activation_bytes);
-  data.step_summary = steps::summarize_steps(*data.steps, packs, data.loads, data.forward);
-  OMNIBAL_ASSIGN(const steps::StepTable random,
-                 steps::deal_randomly(data.grouping.packs.size(), *options.steps));
-  data.step_summary->random_order = metrics::dist_ratios(random.grid(), data.loads, data.forward);
-  data.mix = metrics::source_mix(mix_entries(*data.steps, options.steps->window), packs,
-                                 sourced_samples(corpus, data));
+  steps::StepSummary summary;
+  metrics::DistRatios in_random_order;
+  Status dealt;
+  const auto parts = std::to_array<std::function<void()>>(
+      {[&] {
+         data.mix = metrics::source_mix(mix_entries(*data.steps, options.steps->window), packs,
+                                        sourced_samples(corpus, data));
+       },
+       [&] { dealt = ratios_in_random_order(data, options, in_random_order); },
+       [&] {
+         summary = steps::summarize_steps(*data.steps, packs, data.loads, data.forward);
+         data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
+                                 *data.steps, options.activation_bytes);
+       }});
+  parallel_for(static_cast<std::int64_t>(parts.size()), 1, options.threads,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) parts[static_cast<std::size_t>(i)]();
+               });
+  OMNIBAL_RETURN_IF_ERROR(dealt);
+  summary.random_order = in_random_order;
+  data.step_summary = std::move(summary);
   return {};
 }
 

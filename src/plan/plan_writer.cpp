@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 
+#include "omnibal/base/parallel.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/codec/hash.h"
 #include "omnibal/metrics/source_mix.h"
@@ -69,34 +71,56 @@ Status write_step_mix(const PlanFiles& files, const std::string& path) {
       std::as_bytes(std::span(files.data.mix->step_totals)));
 }
 
-Status write_arrays(const PlanFiles& files, const std::string& directory) {
-  const auto in = [&directory](const char* name) { return directory + "/" + name; };
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_offsets.npy"), files.data.grouping.packs.offsets));
-  {
-    const std::vector<std::int64_t> samples(files.data.grouping.packs.samples.begin(),
-                                            files.data.grouping.packs.samples.end());
-    OMNIBAL_RETURN_IF_ERROR(write_column(in("pack_samples.npy"), samples));
-  }
+Status write_packs(const PlanFiles& files, const std::string& path) {
+  const std::vector<std::uint32_t>& packed = files.data.grouping.packs.samples;
+  return write_column(path, std::vector<std::int64_t>(packed.begin(), packed.end()));
+}
+
+Status write_loads(const PlanFiles& files, const std::string& path) {
   static_assert(sizeof(metrics::PackLoad) == 3 * sizeof(std::int64_t));
-  OMNIBAL_RETURN_IF_ERROR(codec::write_npy_bytes(
-      in("pack_load.npy"), codec::DType::kI8,
+  return codec::write_npy_bytes(
+      path, codec::DType::kI8,
       std::array{static_cast<std::int64_t>(files.data.loads.size()), std::int64_t{3}},
-      std::as_bytes(std::span(files.data.loads))));
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("supervised.npy"), supervised_per_pack(files)));
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_vision.npy"), files.corpus.vision));
+      std::as_bytes(std::span(files.data.loads)));
+}
+
+Status write_tokens(const PlanFiles& files, const std::string& path) {
   const std::vector<std::uint32_t> cut =
       pack::cut_column(files.corpus.tokens, files.data.admission.truncated, &pack::Truncation::to);
-  const std::vector<std::uint32_t>& tokens = cut.empty() ? files.corpus.tokens : cut;
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_tokens.npy"), tokens));
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_source.npy"), files.corpus.source));
-  OMNIBAL_RETURN_IF_ERROR(write_column(in("sample_row.npy"), files.corpus.row));
-  if (!files.data.steps) return {};
-  OMNIBAL_RETURN_IF_ERROR(write_step_mix(files, in("step_mix.npy")));
+  return write_column(path, cut.empty() ? files.corpus.tokens : cut);
+}
+
+Status write_steps(const PlanFiles& files, const std::string& path) {
+  const steps::StepTable& table = *files.data.steps;
   return codec::write_npy<std::int64_t>(
-      in("steps.npy"),
-      std::array{files.data.steps->num_steps, files.data.steps->micro_batches,
-                 files.data.steps->dp},
-      files.data.steps->pack_ids);
+      path, std::array{table.num_steps, table.micro_batches, table.dp}, table.pack_ids);
+}
+
+/// Each file by a thread of its own: while one waits for the disk another is made.
+Status write_arrays(const PlanFiles& files, const std::string& directory) {
+  const auto in = [&directory](const char* name) { return directory + "/" + name; };
+  std::vector<std::function<Status()>> writers = {
+      [&] { return write_packs(files, in("pack_samples.npy")); },
+      [&] { return write_column(in("supervised.npy"), supervised_per_pack(files)); },
+      [&] { return write_column(in("pack_offsets.npy"), files.data.grouping.packs.offsets); },
+      [&] { return write_loads(files, in("pack_load.npy")); },
+      [&] { return write_column(in("sample_vision.npy"), files.corpus.vision); },
+      [&] { return write_tokens(files, in("sample_tokens.npy")); },
+      [&] { return write_column(in("sample_source.npy"), files.corpus.source); },
+      [&] { return write_column(in("sample_row.npy"), files.corpus.row); }};
+  if (files.data.steps) {
+    writers.emplace_back([&] { return write_step_mix(files, in("step_mix.npy")); });
+    writers.emplace_back([&] { return write_steps(files, in("steps.npy")); });
+  }
+  std::vector<Status> written(writers.size());
+  parallel_for(
+      static_cast<std::int64_t>(writers.size()), 1, 0, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          written[i] = writers[i]();
+        }
+      });
+  for (Status& status : written) OMNIBAL_RETURN_IF_ERROR(std::move(status));
+  return {};
 }
 
 Status write_rejected(const PlanFiles& files, const std::string& directory) {

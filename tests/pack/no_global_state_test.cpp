@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "omnibal/pack/isf.h"
+#include "omnibal/pack/method.h"
 #include "omnibal/steps/step_table.h"
 #include "pack/placement.h"
 
@@ -20,9 +20,16 @@ TEST(GlobalGenerator, IsNeitherSeededNorReadByPackingAndDealing) {
   const auto admission = admit(samples.columns(), limits, {});
   ASSERT_TRUE(admission.ok());
   const auto run = [&] {
-    const Packs packs = pack_isf(samples.columns(), admission->accepted, limits, 5);
-    const auto loads = metrics::packed_loads(packs.view(), samples.columns());
-    return std::pair(packs.samples, steps::form_steps(loads, {.dp = 4, .seed = 5})->pack_ids);
+    std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::int64_t>>> all;
+    for (const std::string& name : method_names()) {
+      const Grouping grouping =
+          group_samples(*parse_method(name), samples.columns(), admission->accepted,
+                        {.limits = limits, .micro_batches = {.dp = 4}, .seed = 5});
+      const steps::StepOptions options{.dp = 4, .seed = 5};
+      all.emplace_back(grouping.packs.samples,
+                       steps::form_steps(grouping.loads(samples.columns()), options)->pack_ids);
+    }
+    return all;
   };
   std::srand(1);
   std::vector<int> expected;
