@@ -28,7 +28,9 @@ AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return {.name = setup.name,
           .step_s = total / static_cast<double>(seconds.size()),
-          .gpu_days = total * static_cast<double>(task.plan.sizes.gpus()) / 86400};
+          .gpu_days = total * static_cast<double>(task.plan.sizes.gpus()) / 86400,
+          .speedup = 0,
+          .cuts = partition::first_layers(setup.cuts)};
 }
 
 /// Table 3's `random`: padded micro-batches and the steps they make.
@@ -81,32 +83,27 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
   const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
   rows.add(task, {"baseline", baseline.steps, baseline.loads, even, full});
   rows.add(task, {"+data", random, plan.data.loads, even, full});
-  rows.add(task, {"+model", random, plan.data.loads, plan.cuts, full});
-  rows.add(task, {"+memory", random, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+model", random, plan.data.loads, task.two_steps.cuts, full});
+  rows.add(task,
+           {"+memory", random, plan.data.loads, task.two_steps.cuts, task.two_steps.recompute});
   return {};
-}
-
-void add_steps_row(const AblationTask& task, Rows& rows) {
-  rows.add(task, {"+steps", *task.plan.data.steps, task.plan.data.loads, task.plan.cuts,
-                  task.plan.recompute});
 }
 
 }  // namespace
 
-Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const Progress& progress) {
-  Rows rows(5, progress);
-  OMNIBAL_RETURN_IF_ERROR(add_paper_rows(task, rows));
-  add_steps_row(task, rows);
-  return rows.take();
-}
-
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const Progress& progress) {
-  Rows rows(6, progress);
+  const bool other_packs = &paper.plan != &task.plan;
+  Rows rows(other_packs ? 7 : 6, progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
-  rows.add(task, {"+packs", random, task.plan.data.loads, task.plan.cuts, task.plan.recompute});
-  add_steps_row(task, rows);
+  const Plan& plan = task.plan;
+  if (other_packs) {
+    rows.add(task,
+             {"+packs", random, plan.data.loads, task.two_steps.cuts, task.two_steps.recompute});
+  }
+  rows.add(task, {"+joint", random, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+steps", *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
   return rows.take();
 }
 

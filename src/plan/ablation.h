@@ -17,15 +17,13 @@ struct AblationTask {
   const corpus::Corpus& corpus;
   const Plan& plan;
   const PipelineProblem& problem;
+  const PipelineChoice& two_steps;  // cuts by BMP, then recomputation by BAR, for the plan's packs
 };
 
 /// baseline: random padded micro-batches, stages of even parameters, everything recomputed;
-/// +data: the plan's packs in random order; +model: the plan's cuts; +memory: the plan's
-/// recomputation; +steps: the plan's steps.
-Result<std::vector<AblationRow>> make_ablation(const AblationTask& task, const Progress& progress);
-
-/// The paper's four rows of `paper`, the same samples with the paper's packer and caps; then of
-/// `task` +packs: its packs in random order with its cuts and recomputation; +steps: its steps.
+/// +data: the packs of `paper` in random order; +model: cuts by BMP; +memory: recomputation by BAR.
+/// Then of `task`, if that is another, +packs: its packs in random order, likewise in two steps;
+/// +joint: its own cuts and recomputation; +steps: its steps.
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const Progress& progress);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model and memory part of a plan: cuts by BMP at the mean pack, recomputation by BAR at a
-// full pack.
+// The model and memory part of a plan as the paper makes it: cuts by BMP at the mean pack, then
+// recomputation by BAR at a full pack.
 #pragma once
 
 #include <vector>

@@ -13,7 +13,8 @@ Json ablation_json(const std::vector<AblationRow>& rows) {
     json.push_back({{"name", row.name},
                     {"step_s", row.step_s},
                     {"gpu_days", row.gpu_days},
-                    {"speedup", row.speedup}});
+                    {"speedup", row.speedup},
+                    {"cuts", row.cuts}});
   }
   return json;
 }

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "ablation.h"
-#include "pipeline_choice.h"
-#include "prediction.h"
+#include "plan/ablation.h"
+#include "plan/joint_choice.h"
+#include "plan/pipeline_choice.h"
+#include "plan/prediction.h"
 
 namespace omnibal::plan {
 namespace {
@@ -120,11 +121,14 @@ Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanR
 Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
                                              const PlanRequest& request, const Plan& plan,
                                              const PipelineProblem& problem,
+                                             const PipelineChoice& two_steps,
                                              const Progress& progress) {
   OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
-  if (!paper) return make_ablation({corpus, plan, problem}, progress);
+  const AblationTask task{corpus, plan, problem, two_steps};
+  if (!paper) return make_ablation(task, task, progress);
   OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
-  return make_ablation({corpus, *paper, paper_problem}, {corpus, plan, problem}, progress);
+  const PipelineChoice of_paper{paper->cuts, paper->recompute};
+  return make_ablation({corpus, *paper, paper_problem, of_paper}, task, progress);
 }
 
 }  // namespace
@@ -168,11 +172,12 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
-  OMNIBAL_ASSIGN(const PipelineChoice choice, choose_pipeline(problem));
+  OMNIBAL_ASSIGN(const PipelineChoice two_steps, choose_pipeline(problem));
+  OMNIBAL_ASSIGN(const PipelineChoice choice, choose_jointly(problem, plan, two_steps));
   plan.cuts = choice.cuts;
   plan.recompute = choice.recompute;
   plan.stages = stages_at_caps(plan, problem);
-  OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, progress));
+  OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, two_steps, progress));
   OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
   return plan;
 }

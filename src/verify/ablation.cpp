@@ -14,12 +14,12 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr std::array<std::string_view, 5> kRows = {"baseline", "+data", "+model", "+memory",
-                                                   "+steps"};
+constexpr std::array<std::string_view, 6> kRows = {"baseline", "+data",  "+model",
+                                                   "+memory",  "+joint", "+steps"};
 /// Where the plan has other packs than the paper's packer makes with the paper's caps, the first
 /// four rows are of those.
-constexpr std::array<std::string_view, 6> kRowsWithPacks = {"baseline", "+data",  "+model",
-                                                            "+memory",  "+packs", "+steps"};
+constexpr std::array<std::string_view, 7> kRowsWithPacks = {
+    "baseline", "+data", "+model", "+memory", "+packs", "+joint", "+steps"};
 constexpr std::size_t kPaperRows = 4;
 
 /// What rows are measured against.
@@ -146,6 +146,8 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   pipeline.steps.links.clear();
   const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);
   OMNIBAL_RETURN_IF_ERROR(agree(rows->back(), "step_s", step_s));
+  OMNIBAL_RETURN_IF_ERROR(agree_all(
+      rows->back(), {{"cuts", partition::first_layers(pipeline.cuts)}}, "ablation.+steps"));
   return std::string(
       "rows agree with each other and +steps with a simulation; the step times of the other rows "
       "are taken as given");

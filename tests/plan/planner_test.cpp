@@ -15,8 +15,25 @@ TEST(Planner, AblationHasThePapersRowsThenOurs) {
   ASSERT_TRUE(plan.ok()) << to_text(plan.error());
   std::vector<std::string> names;
   for (const AblationRow& row : plan->ablation) names.push_back(row.name);
-  EXPECT_THAT(names, testing::ElementsAre("baseline", "+data", "+model", "+memory", "+steps"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("baseline", "+data", "+model", "+memory", "+joint", "+steps"));
   EXPECT_DOUBLE_EQ(plan->ablation.front().speedup, 1);
+}
+
+TEST(Planner, IsNeverSlowerThanCutsAndRecomputationInTwoSteps) {
+  const corpus::Corpus corpus = small_corpus();
+  PlanRequest request = small_request();
+  const auto roomy = plan_small(corpus, request);
+  ASSERT_TRUE(roomy.ok());
+  for (const int percent : {100, 80, 60}) {
+    request.memory_bytes = roomy->prediction.peak_bytes * percent / 100;
+    const auto plan = plan_small(corpus, request);
+    ASSERT_TRUE(plan.ok()) << to_text(plan.error());
+    EXPECT_LE(plan->ablation[4].step_s, plan->ablation[3].step_s * (1 + 1e-3)) << percent;
+    for (const metrics::StageSummary& stage : plan->stages) {
+      EXPECT_LE(stage.peak_bytes, *request.memory_bytes);
+    }
+  }
 }
 
 TEST(Planner, NothingIsFasterThanTheBoundWithoutIdleTime) {

@@ -53,8 +53,16 @@ def test_bound_without_idle_time(paper_plan):
 
 
 def test_balanced_cuts_are_near_the_papers(paper_plan):
-    assert all(abs(ours - paper) <= 1
-               for ours, paper in zip(paper_plan["partition"]["cuts"], [22, 44, 71], strict=True))
+    rows = {row["name"]: row for row in paper_plan["ablation"]}
+    for name in ("+model", "+memory"):
+        assert all(abs(ours - paper) <= 1
+                   for ours, paper in zip(rows[name]["cuts"], [22, 44, 71], strict=True))
+    assert rows["+steps"]["cuts"] == rows["+joint"]["cuts"] == paper_plan["partition"]["cuts"]
+
+
+def test_cuts_and_recomputation_chosen_together_beat_two_steps(paper_plan):
+    days = {row["name"]: row["gpu_days"] for row in paper_plan["ablation"]}
+    assert days["+joint"] < days["+memory"] and days["+steps"] < days["+joint"]
 
 
 def test_planning_stays_within_400_mib(paper_plan):

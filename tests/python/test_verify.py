@@ -221,6 +221,7 @@ def test_a_data_plan_without_its_worst_packs_bytes(tmp_path):
     (["ablation", 1, "step_s"], 100, "ablation"),
     (["ablation", 2, "gpu_days"], 1, "ablation"),
     (["ablation", 3, "speedup"], 100, "ablation"),
+    (["ablation", -1, "cuts"], [1, 2, 3], "ablation"),
     (["ablation", 4, "step_s"], 1, "ablation"),
     (["ablation", 1, "name"], "+model", "ablation"),
     (["format"], "something else", "files"),

@@ -36,7 +36,7 @@ struct AutoOptions {
 /// (docs/methods/packing.md); of large inputs fewer. Of those with no more packs
 /// than ISF (same limits and seed) and best fit: the least predicted time, where times within
 /// 1/2000 of each other count as equal and fewer packs win, since a prediction by load leaves out
-/// what every step costs. The best are levelled (levelling.h), unless that takes longer by more.
+/// what every step costs. The best are levelled (levelling.h), unless that takes 1/200 longer.
 /// The same result for any number of threads. About 20 bytes a sample.
 Packs pack_auto(const metrics::SampleColumns& samples, std::span<const std::uint32_t> accepted,
                 const PackLimits& limits, std::uint64_t seed, const AutoOptions& options,

@@ -63,6 +63,7 @@ struct AblationRow {
   double step_s = 0;
   double gpu_days = 0;
   double speedup = 0;  // against the first row
+  std::vector<std::int32_t> cuts = {};
 };
 
 struct Plan {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/joint_choice.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "omnibal/plan/epoch.h"
+
+namespace omnibal::plan {
+namespace {
+
+/// Steps that a choice is judged by: groups are alike, so that a few stand for all.
+constexpr std::int64_t kJudgedSteps = 8;
+
+steps::StepTable evenly_drawn(const steps::StepTable& all) {
+  steps::StepTable few;
+  few.dp = all.dp;
+  few.micro_batches = all.micro_batches;
+  few.num_steps = std::min(all.num_steps, kJudgedSteps);
+  const std::int64_t width = all.dp * all.micro_batches;
+  for (std::int64_t k = 0; k < few.num_steps; ++k) {
+    const auto first = all.pack_ids.begin() + k * all.num_steps / few.num_steps * width;
+    few.pack_ids.insert(few.pack_ids.end(), first, first + width);
+  }
+  return few;
+}
+
+/// Seconds of the drawn steps together.
+class Judge {
+ public:
+  Judge(const PipelineProblem& problem, const Plan& plan)
+      : layers_(simulate::pipeline_layers(plan.profile)),
+        steps_(evenly_drawn(*plan.data.steps)),
+        loads_(plan.data.loads),
+        pipeline_{.schedule = problem.schedule, .stages = {}, .links = {}} {
+    if (!plan.free_links) pipeline_.links = links_of_ranks(plan.cluster, plan.sizes);
+  }
+
+  double seconds(const partition::Cuts& cuts, const recompute::RecomputeMask& mask) {
+    pipeline_.stages = simulate::stage_costs(layers_, cuts, mask);
+    const std::vector<double> seconds = step_seconds(pipeline_, steps_, loads_, 1);
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  }
+
+ private:
+  simulate::PipelineLayers layers_;
+  steps::StepTable steps_;
+  std::span<const metrics::PackLoad> loads_;
+  StepPipeline pipeline_;
+};
+
+}  // namespace
+
+Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
+                                      const PipelineChoice& start) {
+  const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
+  const std::vector<joint::JointLayer> layers =
+      joint::joint_layers(problem.layers, at_mean, problem.at_caps);
+  const joint::JointProblem asked{.layers = layers,
+                                  .schedule = problem.kind,
+                                  .num_stages = problem.num_stages,
+                                  .num_micro_batches = problem.num_micro_batches,
+                                  .in_flight = problem.in_flight,
+                                  .memory_limit_bytes = problem.memory_bytes};
+  Judge judge(problem, plan);
+  const joint::JointOptions options{.seeds = {start.cuts}, .alike = false};
+  OMNIBAL_ASSIGN(const joint::JointAnswer answer,
+                 joint::solve(asked, options,
+                              [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
+                                return judge.seconds(cuts, joint::to_mask(choices));
+                              }));
+  if (judge.seconds(start.cuts, start.recompute) < answer.best.makespan_s) return start;
+  return PipelineChoice{answer.best.cuts, joint::to_mask(answer.best.choices)};
+}
+
+}  // namespace omnibal::plan

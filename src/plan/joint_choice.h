@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model and memory part of a plan beyond the paper: cuts and recomputation chosen together
+// (room joint), seconds at the mean pack, bytes at a full one, judged by steps that the plan runs.
+#pragma once
+
+#include "omnibal/base/result.h"
+#include "omnibal/joint/joint.h"
+#include "omnibal/plan/planner.h"
+#include "plan/pipeline_choice.h"
+
+namespace omnibal::plan {
+
+/// At least as fast as `start` (cuts and recomputation in two steps) in a few of the plan's own
+/// steps, evenly drawn, links as in its prediction. Same errors as choose_pipeline.
+Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
+                                      const PipelineChoice& start);
+
+}  // namespace omnibal::plan
