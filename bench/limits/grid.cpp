@@ -58,10 +58,8 @@ std::vector<CapPrediction> full_grid(const plan::LimitProblem& problem, std::int
   std::int64_t vision_cap = *std::ranges::max_element(problem.usable.vision);
   for (bool fits = true; fits; vision_cap += kRowsAtOnce) {
     std::vector<std::vector<CapPrediction>> rows(kRowsAtOnce);
-    parallel_for(kRowsAtOnce, 1, 0, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        rows[static_cast<std::size_t>(i)] = row_of(problem, vision_cap + i, step);
-      }
+    parallel_for_each(rows.size(), 0, [&](std::size_t i) {
+      rows[i] = row_of(problem, vision_cap + static_cast<std::int64_t>(i), step);
     });
     for (const auto& row : rows) {
       fits = !row.empty();

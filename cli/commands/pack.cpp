@@ -103,17 +103,6 @@ Json options_json(const PackFlags& flags) {
   return json;
 }
 
-Status write_data_plan(const PackFlags& flags, const corpus::LoadedCorpus& loaded,
-                       const plan::DataPlan& data, const plan::Provenance& provenance,
-                       const Json& keys) {
-  return plan::write_plan({.corpus = loaded.corpus,
-                           .data = data,
-                           .profile = nullptr,
-                           .provenance = provenance,
-                           .document = keys},
-                          flags.out);
-}
-
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
@@ -163,7 +152,12 @@ Result<Output> run_pack(const PackFlags& flags, const Context& context) {
   Output output;
   output.json = plan::to_json(timed->data, loaded.corpus, *options);
   if (!flags.out.empty()) {
-    OMNIBAL_RETURN_IF_ERROR(write_data_plan(flags, loaded, timed->data, provenance, output.json));
+    OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = loaded.corpus,
+                                              .data = timed->data,
+                                              .provenance = provenance,
+                                              .document = output.json,
+                                              .threads = context.threads},
+                                             flags.out));
   }
   output.json["pack_seconds"] = timed->pack_seconds;
   if (options->steps) output.json["step_seconds"] = timed->step_seconds;

@@ -145,7 +145,8 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                                             .data = plan.data,
                                             .profile = &plan.profile,
                                             .provenance = provenance,
-                                            .document = keys},
+                                            .document = keys,
+                                            .threads = context.threads},
                                            flags.out));
   text += fmt::format("written to {}\n", flags.out);
   return Output{std::move(keys), std::move(text)};

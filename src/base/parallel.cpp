@@ -61,4 +61,10 @@ void parallel_for(std::int64_t n, std::int64_t grain, int threads,
   }
 }
 
+void parallel_for_each(std::size_t n, int threads,
+                       const std::function<void(std::size_t index)>& body) {
+  parallel_for(static_cast<std::int64_t>(n), 1, threads,
+               [&](std::int64_t begin, std::int64_t) { body(static_cast<std::size_t>(begin)); });
+}
+
 }  // namespace omnibal

@@ -93,8 +93,8 @@ class Portfolio {
 
   void make(const Progress& progress) {
     report(progress, "packing", 0, 1);
-    for_each_candidate(options_.threads,
-                       [this](std::size_t i) { candidates_[i] = make_one(recipes_[i]); });
+    parallel_for_each(recipes_.size(), options_.threads,
+                      [this](std::size_t i) { candidates_[i] = make_one(recipes_[i]); });
     const std::int64_t most = std::min(candidates_[0].size, candidates_[1].size);
     for (Candidate& candidate : candidates_) {
       if (candidate.size > most) candidate = {};
@@ -105,7 +105,7 @@ class Portfolio {
     report(progress, "comparing packs", 0, 1);
     // Loads and steps of one set of packs take as much memory as the packs themselves.
     const int threads = accepted_.size() > options_.large_input ? 1 : options_.threads;
-    for_each_candidate(threads, [this](std::size_t i) {
+    parallel_for_each(recipes_.size(), threads, [this](std::size_t i) {
       Candidate& candidate = candidates_[i];
       if (candidate.size == 0) return;
       candidate.time = judge_packs(options_.predicted_time, loads(i));
@@ -141,14 +141,6 @@ class Portfolio {
       }
     }
     return best;
-  }
-
-  template <class Body>
-  void for_each_candidate(int threads, Body body) {
-    parallel_for(static_cast<std::int64_t>(recipes_.size()), 1, threads,
-                 [&body](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) body(static_cast<std::size_t>(i));
-                 });
   }
 
   Candidate make_one(const Recipe& recipe) const {

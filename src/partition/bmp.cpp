@@ -93,13 +93,8 @@ Result<std::vector<RankedCuts>> rank_neighbours(const BmpProblem& problem,
 Result<std::vector<RankedCuts>> partition_bmp(const BmpProblem& problem, const BmpOptions& options,
                                               const Evaluator& evaluate) {
   OMNIBAL_ASSIGN(std::vector<RankedCuts> ranked, rank_neighbours(problem, options));
-  parallel_for(static_cast<std::int64_t>(ranked.size()), 1, options.threads,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   RankedCuts& candidate = ranked[static_cast<std::size_t>(i)];
-                   candidate.makespan_s = evaluate(candidate.cuts);
-                 }
-               });
+  parallel_for_each(ranked.size(), options.threads,
+                    [&](std::size_t i) { ranked[i].makespan_s = evaluate(ranked[i].cuts); });
   std::stable_sort(ranked.begin(), ranked.end(), [](const RankedCuts& a, const RankedCuts& b) {
     return a.makespan_s < b.makespan_s;
   });

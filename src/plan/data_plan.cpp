@@ -96,10 +96,7 @@ Status describe_steps(DataPlan& data, const corpus::Corpus& corpus,
          data.worst = worst_pack(heaviest_pack(data.loads, options.activation_bytes), data.loads,
                                  *data.steps, options.activation_bytes);
        }});
-  parallel_for(static_cast<std::int64_t>(parts.size()), 1, options.threads,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) parts[static_cast<std::size_t>(i)]();
-               });
+  parallel_for_each(parts.size(), options.threads, [&](std::size_t i) { parts[i](); });
   OMNIBAL_RETURN_IF_ERROR(dealt);
   summary.random_order = in_random_order;
   data.step_summary = std::move(summary);

@@ -51,13 +51,9 @@ class Predictions {
       if (known_.try_emplace(pair).second) fresh.push_back(pair);
     }
     std::vector<CapPrediction> made(fresh.size());
-    parallel_for(static_cast<std::int64_t>(fresh.size()), 1, problem_.task.threads,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
-                        ++i) {
-                     made[i] = predict_with(problem_, samples_, fresh[i].first, fresh[i].second);
-                   }
-                 });
+    parallel_for_each(fresh.size(), problem_.task.threads, [&](std::size_t i) {
+      made[i] = predict_with(problem_, samples_, fresh[i].first, fresh[i].second);
+    });
     for (std::size_t i = 0; i < fresh.size(); ++i) known_[fresh[i]] = made[i];
   }
   CapPrediction at(const Pair& pair) {

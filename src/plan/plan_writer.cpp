@@ -113,12 +113,8 @@ Status write_arrays(const PlanFiles& files, const std::string& directory) {
     writers.emplace_back([&] { return write_steps(files, in("steps.npy")); });
   }
   std::vector<Status> written(writers.size());
-  parallel_for(
-      static_cast<std::int64_t>(writers.size()), 1, 0, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          written[i] = writers[i]();
-        }
-      });
+  parallel_for_each(writers.size(), files.threads,
+                    [&](std::size_t i) { written[i] = writers[i](); });
   for (Status& status : written) OMNIBAL_RETURN_IF_ERROR(std::move(status));
   return {};
 }

@@ -106,10 +106,13 @@ StepEndTimeline run_step(const CompiledSchedule& schedule, std::span<const Pipel
   double computed_s = 0;
   std::vector<double> ready_s(end.reduce_s.size(), 0.0);
   for (const PipelineTimes& times : pipelines) {
-    computed_s = std::max(computed_s, makespan(schedule, times));
-    if (end.empty()) continue;
+    if (end.empty()) {
+      computed_s = std::max(computed_s, makespan(schedule, times));
+      continue;
+    }
     const std::vector<double> done = gradients_done(schedule, times);
     for (std::size_t s = 0; s < done.size(); ++s) ready_s[s] = std::max(ready_s[s], done[s]);
+    computed_s = std::max(computed_s, std::ranges::max(done));
   }
   return run_step_end(schedule, end, ready_s, computed_s);
 }

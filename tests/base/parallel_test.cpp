@@ -24,5 +24,15 @@ TEST(BaseParallel, EveryIndexOnceInChunksOfTheGrain) {
   }
 }
 
+TEST(BaseParallel, EveryIndexOnceByItself) {
+  for (const int threads : {0, 1, 2, 7}) {
+    for (const std::size_t n : {0, 1, 13}) {
+      std::vector<std::atomic<int>> visits(n);
+      parallel_for_each(n, threads, [&](std::size_t i) { ++visits[i]; });
+      for (const auto& count : visits) ASSERT_EQ(count, 1) << n << " " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace omnibal

@@ -10,6 +10,7 @@
 // Not for tasks that wait for each other, and not for sums: add up in order of index afterwards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -20,5 +21,10 @@ namespace omnibal {
 /// `body` must not throw.
 void parallel_for(std::int64_t n, std::int64_t grain, int threads,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+
+/// Calls `body(i)` for every i of [0, n), in the same way, each a chunk of its own: for few calls
+/// that each take long. `body` must not throw.
+void parallel_for_each(std::size_t n, int threads,
+                       const std::function<void(std::size_t index)>& body);
 
 }  // namespace omnibal

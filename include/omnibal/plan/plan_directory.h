@@ -35,6 +35,7 @@ struct PlanFiles {
   const cost::Profile* profile = nullptr;  // null: no model part
   Provenance provenance = {};
   codec::Json document = codec::Json::object();  // the keys of `pack` and `plan`
+  int threads = 0;                               // that write; 0: all
 };
 
 /// Errors: kWouldOverwrite, kWriteFailed. O(samples).
