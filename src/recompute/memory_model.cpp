@@ -19,7 +19,8 @@ std::vector<BarLayer> bar_layers(const cost::Profile& profile,
   std::vector<BarLayer> layers;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     layers.push_back({class_of(profile.layers[i].kind), costs[i].recompute_s,
-                      costs[i].can_recompute, costs[i].activation_bytes});
+                      costs[i].can_recompute, costs[i].activation_bytes,
+                      profile.layers[i].trainable});
   }
   return layers;
 }
