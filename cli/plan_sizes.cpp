@@ -144,9 +144,8 @@ codec::Json to_json(const SizeSearch& search) {
   json["hours"] = *search.hours;
   json["counts"] = codec::Json::array();
   for (const plan::SizeChoice& choice : search.looked_at) {
-    json["counts"].push_back({{"gpus", choice.gpus},
-                              {"hours", hours_of(choice)},
-                              {"gpu_days", choice.best().gpu_days}});
+    json["counts"].push_back(
+        {{"gpus", choice.gpus}, {"hours", hours_of(choice)}, {"gpu_days", choice.best().gpu_days}});
   }
   return json;
 }

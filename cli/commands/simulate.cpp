@@ -39,8 +39,8 @@ Result<simulate::StepReport> simulate_subject(const SimulateFlags& flags,
                                               const SimulateSubject& subject) {
   std::vector<std::vector<cluster::Link>> links;
   for (std::int64_t rank = 0; subject.links_cost && rank < subject.sizes.dp; ++rank) {
-    links.push_back(simulate::boundary_links(*subject.cluster, subject.sizes, rank,
-                                             subject.schedule.stage_rank));
+    links.push_back(
+        simulate::boundary_links(*subject.cluster, subject.sizes, rank, subject.schedule));
   }
   OMNIBAL_ASSIGN(simulate::StepEnd end, end_of_flags(flags, subject));
   return simulate::report_step({subject.profile, subject.cuts, subject.recompute, subject.schedule,

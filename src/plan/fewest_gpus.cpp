@@ -36,8 +36,7 @@ Error never_enough(const SizeChoice& most, double hours) {
 
 Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
                                             std::int64_t most_gpus, const Progress& progress) {
-  const std::vector<std::int64_t> counts =
-      counts_up_to(most_gpus, task.cluster.devices_per_node);
+  const std::vector<std::int64_t> counts = counts_up_to(most_gpus, task.cluster.devices_per_node);
   SizeTask with_count = task;
   const auto choose = [&](std::int64_t count) {
     with_count.asked.gpus = count;

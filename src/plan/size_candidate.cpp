@@ -71,8 +71,8 @@ Result<TimeShares> shares_of(const SizeTask& task, const TrainingTarget& target,
   shares.replicated = (split - once) / all;
   shares.tensor = (busy - split) / all;
   shares.recompute = busy * prediction.recompute_share / (1 - prediction.recompute_share) / all;
-  shares.idle = std::max(
-      0.0, 1 - shares.model - shares.replicated - shares.tensor - shares.recompute);
+  shares.idle =
+      std::max(0.0, 1 - shares.model - shares.replicated - shares.tensor - shares.recompute);
   return shares;
 }
 

@@ -27,7 +27,9 @@ double days_of(const SizeCandidate& candidate, const Part& part) {
 }
 
 std::string why_it_loses(const SizeCandidate& candidate, const SizeCandidate& best) {
-  const auto more = [&](const Part& part) { return days_of(candidate, part) - days_of(best, part); };
+  const auto more = [&](const Part& part) {
+    return days_of(candidate, part) - days_of(best, part);
+  };
   const Part& worst = *std::ranges::max_element(kParts, {}, more);
   return fmt::format("{} takes {:.1f} % of the time, {:.1f} % in the best", worst.name,
                      100 * candidate.shares.*worst.share, 100 * best.shares.*worst.share);

@@ -102,6 +102,14 @@ Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
   return schedule;
 }
 
+RankIndex rank_of(const Schedule& schedule, StageIndex stage, MicroBatchIndex micro_batch) {
+  if (stage.value() > 0 || schedule.spread_ranks.empty()) {
+    return schedule.stage_rank[static_cast<std::size_t>(stage.value())];
+  }
+  const auto m = static_cast<std::size_t>(micro_batch.value());
+  return schedule.spread_ranks[m % schedule.spread_ranks.size()];
+}
+
 bool has_weight_grads(const Schedule& schedule) {
   return std::ranges::any_of(schedule.ranks, [](const std::vector<Action>& actions) {
     return std::ranges::any_of(

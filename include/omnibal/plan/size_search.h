@@ -56,7 +56,7 @@ struct SizeCandidate {
   CapPrediction prediction;  // with the caps that suit these sizes best, of those looked at
   double gpu_days = 0;       // of an epoch
   TimeShares shares;
-  bool refined = false;  // caps chosen as a plan chooses them, not from a few
+  bool refined = false;     // caps chosen as a plan chooses them, not from a few
   std::string reason = {};  // of the best: what it gains; of the others: why they lose
 };
 
