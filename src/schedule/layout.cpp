@@ -144,8 +144,8 @@ void surround(const Schedule& language, Schedule& out) {
     for (std::int32_t m = rank; m < language.num_micro_batches; m += num_ranks) {
       VisionActions::forward(m, list);
     }
-    std::ranges::transform(language.ranks[static_cast<std::size_t>(rank)],
-                           std::back_inserter(list), behind_vision);
+    std::ranges::transform(language.ranks[static_cast<std::size_t>(rank)], std::back_inserter(list),
+                           behind_vision);
     for (std::int32_t m = rank; m < language.num_micro_batches; m += num_ranks) {
       vision.backward(m, list);
     }

@@ -87,9 +87,7 @@ std::vector<std::vector<ActionMemory>> memory_of_ranks(const schedule::Schedule&
       bytes_of_stages(profile, partition::stage_ranges(cuts, num_layers), recompute, loads);
   std::vector<RankMemory> ranks(schedule.ranks.size(), RankMemory(has_weight_grads(schedule)));
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    std::span<const RankIndex> owners(&schedule.stage_rank[s], 1);
-    if (s == 0 && !schedule.spread_ranks.empty()) owners = schedule.spread_ranks;
-    for (const RankIndex owner : owners) {
+    for (const RankIndex owner : ranks_of(schedule, StageIndex{static_cast<std::int32_t>(s)})) {
       ranks[static_cast<std::size_t>(owner.value())].add_stage(stages[s]);
     }
   }

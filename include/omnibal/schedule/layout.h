@@ -40,14 +40,14 @@ struct VisionStage {
 /// vision runs on rank m % ranks. A split schedule runs the vision stage's weight gradient directly
 /// behind its backward.
 ///
-/// kNested: ranks pause together. With times of 1 a forward and 2 a backward, round j (micro-batches
-/// j x ranks to (j + 1) x ranks - 1) runs forward when the language pipeline's first stage takes up
-/// its first micro-batch, and backward with the first later round, when its gradients are there; the
-/// last rounds as soon as they are. So the pipeline stays in step, where vision on one rank at a time
-/// would make all others wait. A rank holds about three micro-batches.
+/// kNested: ranks pause together. With times of 1 a forward and 2 a backward, round j
+/// (micro-batches j x ranks to (j + 1) x ranks - 1) runs forward when the language pipeline's first
+/// stage takes up its first micro-batch, and backward with the first later round, when its
+/// gradients are there; the last rounds as soon as they are. So the pipeline stays in step, where
+/// vision on one rank at a time would make all others wait. A rank holds about three micro-batches.
 ///
-/// kApart: rank i of q runs micro-batches m with m % q == i, as many forwards ahead of its backwards
-/// as let the first stage behind hold what its schedule has in flight.
+/// kApart: rank i of q runs micro-batches m with m % q == i, as many forwards ahead of its
+/// backwards as let the first stage behind hold what its schedule has in flight.
 Schedule with_vision_stage(const Schedule& language, const VisionStage& vision);
 
 }  // namespace omnibal::schedule

@@ -70,6 +70,8 @@ struct Schedule {
 
 /// The rank that runs a micro-batch of a stage.
 RankIndex rank_of(const Schedule& schedule, StageIndex stage, MicroBatchIndex micro_batch);
+/// All ranks that run micro-batches of a stage.
+std::span<const RankIndex> ranks_of(const Schedule& schedule, StageIndex stage);
 
 /// Most compute actions of a schedule: 128 stages with 16,384 micro-batches. Checking, compiling
 /// and simulating one needs about 40 bytes an action.
