@@ -31,8 +31,8 @@ TEST(TensorParallel, BeyondTwoABlockTakesTheRingsExcess) {
   const std::size_t block = 60;
   ASSERT_EQ(with.layers[block].kind, model::LayerKind::kLlmBlock);
   const double excess = 0.75 * 2 * 2 * 6144 / 300e9;
-  for (const auto part : {&LayerProfile::forward_s, &LayerProfile::input_grad_s,
-                          &LayerProfile::recompute_s}) {
+  for (const auto part :
+       {&LayerProfile::forward_s, &LayerProfile::input_grad_s, &LayerProfile::recompute_s}) {
     EXPECT_NEAR((with.layers[block].*part).per_token - (without.layers[block].*part).per_token,
                 excess, 1e-15);
   }

@@ -38,8 +38,7 @@ TEST(Layout, ApartTheVisionRanksRunAhead) {
 
 TEST(Layout, TransfersFollowTheMicroBatch) {
   const Schedule s = lower(with_vision_stage(one_f_one_b(2, 2), {VisionPlace::kBefore}));
-  EXPECT_EQ(to_text(s.ranks[0]),
-            "0F0 1F0 1SF0 1RF1 1F1 1SF1 1RB0 1B0 1RB1 1B1 1SB1 0B0");
+  EXPECT_EQ(to_text(s.ranks[0]), "0F0 1F0 1SF0 1RF1 1F1 1SF1 1RB0 1B0 1RB1 1B1 1SB1 0B0");
   EXPECT_EQ(to_text(s.ranks[1]), "0F1 0SF1 2RF0 2F0 2B0 2SB0 2RF1 2F1 2B1 2SB1 0RB1 0B1");
 }
 
