@@ -12,11 +12,12 @@ import sys
 import time
 import typing
 
-import milp
-from layers import in_flight, read_layers, stage_peak, stage_ranges
-from peers import PEERS, cuts_of_megatron_layout, megatron_layout
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+import milp  # noqa: E402
+from peers import PEERS, cuts_of_megatron_layout, megatron_layout  # noqa: E402
+from profile_layers import in_flight, read_layers, stage_peak, stage_ranges  # noqa: E402
+
 OMNIBAL = ROOT / os.environ.get("OMNIBAL_PROGRAM", "build/release/bin/omnibal")
 W = ROOT / "tests" / "data" / "w.json"
 INFEASIBLE = 4  # exit status: no answer exists

@@ -12,7 +12,7 @@ told to the solver (one count a class and stage in place of a choice a layer), w
 import time
 import typing
 
-from layers import in_flight, stage_ranges
+from profile_layers import in_flight, stage_ranges
 
 GB, MS = 1e9, 1e-3
 
@@ -29,7 +29,7 @@ def classes_of(layers):
     classes = {}
     for index, layer in enumerate(layers):
         if layer.gains:
-            classes.setdefault(layer, []).append(index)
+            classes.setdefault(layer._replace(parameters=0, boundary_bytes=0), []).append(index)
     return list(classes.values())
 
 

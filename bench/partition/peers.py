@@ -9,7 +9,7 @@ import types
 import typing
 import warnings
 
-from layers import BLOCKS, stage_ranges
+from profile_layers import BLOCKS, stage_ranges
 
 warnings.filterwarnings("ignore")
 

@@ -20,6 +20,7 @@ class Layer(typing.NamedTuple):
     activation_bytes: float
     recomputed_bytes: float
     static_bytes: float
+    boundary_bytes: float
 
     @property
     def gains(self):
@@ -50,7 +51,8 @@ def read_layers(path):
         layers.append(Layer(
             layer["kind"], of("parameters"), of("forward_s"),
             input_grad + of("weight_grad_s", "forward_s"), of("recompute_s", "forward_s"),
-            of("activation_bytes"), of("recomputed_bytes"), of("static_bytes")))
+            of("activation_bytes"), of("recomputed_bytes"), of("static_bytes"),
+            of("boundary_bytes")))
     return layers
 
 
