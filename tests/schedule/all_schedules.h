@@ -8,7 +8,8 @@
 namespace omnibal::schedule {
 
 inline constexpr std::array kKinds = {ScheduleKind::kGPipe, ScheduleKind::kOneFOneB,
-                               ScheduleKind::kInterleaved, ScheduleKind::kZbH1, ScheduleKind::kZbV};
+                                      ScheduleKind::kInterleaved, ScheduleKind::kZbH1,
+                                      ScheduleKind::kZbV};
 
 /// Every kind with 1 to 8 ranks, 1 to 24 micro-batches and 2 to 4 chunks where it has any.
 template <class Visit>
