@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "omnibal/plan/epoch.h"
+#include "plan/model_seconds.h"
 
 namespace omnibal::plan {
 namespace {
@@ -20,15 +21,6 @@ cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
     sum.token_pairs += tokens * tokens;
   }
   return sum;
-}
-
-/// Forward and backward seconds of one device for `load`, summed over all layers.
-double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
-  double seconds = 0;
-  for (const cost::LayerTimes& layer : cost::layer_times(profile)) {
-    seconds += layer.forward_s.at(load) + layer.backward_s.at(load);
-  }
-  return seconds;
 }
 
 /// FLOPs that the model itself needs for `load`, without replicated or recomputed work: the
