@@ -26,6 +26,7 @@ struct PlanFlags {
   SizeFlags sizes;
   std::int64_t global_batch = 1024;
   std::string schedule = "1f1b";
+  std::optional<std::int64_t> chunks;
   std::optional<ByteSize> memory;
   std::string profile;
   StepFlags steps;
@@ -54,6 +55,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   request.global_batch = flags.global_batch;
   request.micro_batch = flags.packing.micro_batch;
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
+  request.chunks = chunks_of(flags.chunks, request.schedule);
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (!flags.profile.empty()) {
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
@@ -102,6 +104,7 @@ codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& s
   json.update(sizes_json(flags, sizes));
   json["global_batch"] = flags.global_batch;
   json["schedule"] = flags.schedule;
+  if (flags.chunks) json["chunks"] = *flags.chunks;
   json["layout"] = flags.layout;
   json["links"] = flags.links;
   if (!flags.profile.empty()) json["profile"] = flags.profile;
@@ -239,7 +242,8 @@ std::vector<Flag> parallel_flags(PlanFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = std::int64_t{1} << 30},
-          schedule_flag(&flags.schedule, "Pipeline schedule")};
+          schedule_flag(&flags.schedule, "Pipeline schedule"),
+          chunks_flag(&flags.chunks)};
 }
 
 std::vector<Flag> plan_flags(PlanFlags& flags) {

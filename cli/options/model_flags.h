@@ -3,6 +3,7 @@
 // Flags about the model, the devices and the schedule that several commands share: declared once.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,14 @@
 #include "omnibal/base/result.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
+#include "omnibal/schedule/schedule.h"
 
 namespace omnibal::cli {
 
 /// Most devices, stages, ranks or micro-batches that a flag takes.
 inline constexpr std::int64_t kMostDevices = 1 << 20;
+/// Most stages of a rank.
+inline constexpr std::int64_t kMostChunks = 1 << 10;
 
 struct ModelFlags {
   std::string model;
@@ -34,6 +38,10 @@ cost::HeadPolicy head_policy(const ModelFlags& flags);
 Flag model_flag(FlagTarget target, const std::string& purpose);
 Flag cluster_flag(FlagTarget target, const std::string& purpose);
 Flag schedule_flag(FlagTarget target, const std::string& purpose);
+/// --chunks, of any schedule.
+Flag chunks_flag(FlagTarget target);
+/// As asked for, else the fewest that the kind takes.
+std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::ScheduleKind kind);
 Flag micro_batches_flag(FlagTarget target);
 Flag memory_flag(FlagTarget target, const std::string& otherwise);
 

@@ -29,6 +29,26 @@ StageBytes bytes_of(std::span<const JointLayer> layers, const StageSpan& span,
   return bytes;
 }
 
+/// Beside the static bytes.
+std::int64_t most_held(const schedule::RankMoments& rank, std::span<const JointLayer> layers,
+                       const RankSpans& spans, const LayerChoices& choices) {
+  std::vector<StageBytes> stages;
+  for (const StageSpan& span : spans) stages.push_back(bytes_of(layers, span, choices));
+  std::int64_t most = 0;
+  for (const schedule::FullMoment& moment : rank.moments) {
+    std::int64_t held = 0;
+    for (std::size_t k = 0; k < stages.size(); ++k) {
+      held += moment.held[k].for_backward * stages[k].kept +
+              moment.held[k].for_weight_grad * stages[k].for_weight_grad;
+    }
+    if (moment.running != schedule::kNothingRuns) {
+      held += stages[static_cast<std::size_t>(moment.running)].transient;
+    }
+    most = std::max(most, held);
+  }
+  return most;
+}
+
 }  // namespace
 
 Result<RankLayout> rank_layout(const JointProblem& problem) {
@@ -54,24 +74,24 @@ std::int64_t peak_of_rank(const RankLayout& layout, std::size_t rank, const Stag
                           std::span<const JointLayer> layers, const RankSpans& spans,
                           const LayerChoices& choices) {
   std::int64_t fixed = 0;
-  std::vector<StageBytes> stages;
-  for (const StageSpan& span : spans) {
-    fixed += tables.static_bytes(span);
-    stages.push_back(bytes_of(layers, span, choices));
-  }
-  std::int64_t most = 0;
-  for (const schedule::FullMoment& moment : layout.ranks[rank].moments) {
-    std::int64_t held = 0;
-    for (std::size_t k = 0; k < stages.size(); ++k) {
-      held += moment.held[k].for_backward * stages[k].kept +
-              moment.held[k].for_weight_grad * stages[k].for_weight_grad;
+  for (const StageSpan& span : spans) fixed += tables.static_bytes(span);
+  return fixed + most_held(layout.ranks[rank], layers, spans, choices);
+}
+
+std::int64_t peak_bytes_of_rank(const schedule::RankMoments& rank,
+                                std::span<const JointLayer> layers, const partition::Cuts& cuts,
+                                const LayerChoices& choices) {
+  const std::vector<StageSpan> all =
+      stage_spans(to_ends(cuts, static_cast<std::int32_t>(layers.size())));
+  RankSpans spans;
+  std::int64_t fixed = 0;
+  for (const StageIndex stage : rank.stages) {
+    const StageSpan& span = spans.emplace_back(all[static_cast<std::size_t>(stage.value())]);
+    for (std::int32_t i = span.begin; i < span.end; ++i) {
+      fixed += layers[static_cast<std::size_t>(i)].static_bytes;
     }
-    if (moment.running != schedule::kNothingRuns) {
-      held += stages[static_cast<std::size_t>(moment.running)].transient;
-    }
-    most = std::max(most, held);
   }
-  return fixed + most;
+  return fixed + most_held(rank, layers, spans, choices);
 }
 
 }  // namespace omnibal::joint

@@ -28,9 +28,7 @@ Result<RankLayout> rank_layout(const JointProblem& problem);
 using RankSpans = std::vector<StageSpan>;
 RankSpans spans_of_rank(const RankLayout& layout, std::size_t rank, const StageEnds& ends);
 
-/// Peak of a rank with these choices: at every moment its static bytes, what its micro-batches
-/// hold, and the largest activation among the recomputed layers of the stage that runs. O(layers of
-/// the rank + moments).
+/// Peak of a rank with these choices, the bytes beside the layers included.
 std::int64_t peak_of_rank(const RankLayout& layout, std::size_t rank, const StageTables& tables,
                           std::span<const JointLayer> layers, const RankSpans& spans,
                           const LayerChoices& choices);

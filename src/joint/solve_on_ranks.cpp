@@ -282,18 +282,4 @@ Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partitio
   return choices;
 }
 
-Result<std::vector<std::int64_t>> peak_bytes_of_ranks(const JointProblem& problem,
-                                                      const partition::Cuts& cuts,
-                                                      const LayerChoices& choices) {
-  OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
-  const StageTables tables(problem, tick_scale(problem));
-  const StageEnds ends = to_ends(cuts, static_cast<std::int32_t>(problem.layers.size()));
-  std::vector<std::int64_t> peaks;
-  for (std::size_t rank = 0; rank < layout.ranks.size(); ++rank) {
-    peaks.push_back(peak_of_rank(layout, rank, tables, problem.layers,
-                                 spans_of_rank(layout, rank, ends), choices));
-  }
-  return peaks;
-}
-
 }  // namespace omnibal::joint

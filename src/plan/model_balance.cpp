@@ -15,9 +15,9 @@ using recompute::RecomputeMask;
 constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
 Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequest& request) {
-  OMNIBAL_ASSIGN(
-      const schedule::Schedule schedule,
-      schedule::make_schedule(request.schedule, request.num_stages, request.num_micro_batches));
+  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
+                 schedule::make_schedule(request.schedule, request.num_stages,
+                                         request.num_micro_batches, {.chunks = request.chunks}));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, profile.load, request.num_micro_batches));
   std::vector<cost::LayerCost> costs = cost::evaluate(profile, profile.load);
@@ -28,8 +28,9 @@ Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequ
       std::move(costs),
       std::move(layers),
       simulate::pipeline_layers(profile),
+      schedule,
       std::move(compiled),
-      in_flight(schedule),
+      held_by_ranks(schedule),
       std::vector<cost::Load>(static_cast<std::size_t>(request.num_micro_batches), profile.load)};
 }
 
@@ -42,11 +43,11 @@ Result<RecomputeMask> recomputation(const BalanceBench& bench, const Cuts& cuts)
     return joint::to_mask(choices);
   }
   const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
-  const recompute::MemoryProbe probe =
-      recompute::modelled_memory(bench.costs, first_layers, bench.in_flight);
+  const recompute::MemoryProbe probe = memory_probe(bench.held, bench.layers, bench.costs, cuts);
   const recompute::BarProblem problem{
       bench.layers, first_layers,
-      bench.request.memory_bytes.value_or(std::numeric_limits<std::int64_t>::max())};
+      bench.request.memory_bytes.value_or(std::numeric_limits<std::int64_t>::max()),
+      bench.held.stage_rank};
   if (bench.request.recompute == RecomputeMethod::kBar) return recompute::bar(problem, probe);
   const RecomputeMask mask = bench.request.recompute == RecomputeMethod::kFull
                                  ? recompute::recompute_full(bench.layers)
@@ -166,9 +167,10 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
   balance.best = std::move(judged.front());
   balance.alternatives.assign(std::make_move_iterator(judged.begin() + 1),
                               std::make_move_iterator(judged.end()));
-  balance.stages =
-      metrics::summarize_stages(bench.costs, partition::first_layers(balance.best.cuts),
-                                balance.best.recompute, bench.in_flight);
+  RankedStages ranked = summarize_on(bench.lists, bench.profile, bench.profile.load,
+                                     balance.best.cuts, balance.best.recompute);
+  balance.stages = std::move(ranked.stages);
+  balance.ranks = std::move(ranked.ranks);
   balance.metrics = metrics::partition_metrics(bench.costs, balance.stages);
   return balance;
 }

@@ -108,6 +108,7 @@ Result<TrainingTarget> target_of(const SizeTask& task, const cluster::ParallelSi
                         .cluster = task.cluster,
                         .sizes = sizes,
                         .schedule = request.schedule,
+                        .chunks = request.chunks,
                         .memory_bytes = request.memory_bytes.value_or(task.cluster.usable_bytes()),
                         .global_batch = request.global_batch,
                         .free_links = request.free_links};

@@ -61,8 +61,9 @@ class MomentReplay {
 std::vector<RankMoments> fullest_moments(const Schedule& schedule) {
   std::vector<RankMoments> ranks(schedule.ranks.size());
   for (std::int32_t s = 0; s < schedule.num_stages; ++s) {
-    const RankIndex rank = schedule.stage_rank[static_cast<std::size_t>(s)];
-    ranks[static_cast<std::size_t>(rank.value())].stages.push_back(StageIndex{s});
+    for (const RankIndex rank : ranks_of(schedule, StageIndex{s})) {
+      ranks[static_cast<std::size_t>(rank.value())].stages.push_back(StageIndex{s});
+    }
   }
   const bool splits = has_weight_grads(schedule);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

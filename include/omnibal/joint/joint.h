@@ -23,6 +23,7 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/fullest.h"
 #include "omnibal/schedule/schedule.h"
 
 namespace omnibal::joint {
@@ -155,11 +156,12 @@ struct JointAnswer {
 Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& options,
                           const Evaluator& evaluate);
 
-/// What every rank needs in memory with this plan, as the schedule's lists hold micro-batches.
-/// Error: kInvalidArgument, of make_schedule.
-Result<std::vector<std::int64_t>> peak_bytes_of_ranks(const JointProblem& problem,
-                                                      const partition::Cuts& cuts,
-                                                      const LayerChoices& choices);
+/// What a rank needs in memory with this plan: at each of its fullest moments its static bytes,
+/// what its micro-batches hold, and the largest activation among the recomputed layers of the stage
+/// that runs. O(layers of the rank + moments).
+std::int64_t peak_bytes_of_rank(const schedule::RankMoments& rank,
+                                std::span<const JointLayer> layers, const partition::Cuts& cuts,
+                                const LayerChoices& choices);
 
 /// Recomputation of least time for given cuts. Errors: kOutOfRange (cuts), kMemoryInfeasible.
 Result<LayerChoices> choose_recomputation(const JointProblem& problem, const partition::Cuts& cuts);
