@@ -13,6 +13,8 @@ RankPlan::RankPlan(const JointProblem& problem, const RankLayout& layout, const 
       scale_(scale),
       steps_(layout.schedule),
       recompute_(layout, tables, problem.layers, scale, problem.constraints.recompute_everything),
+      is_limited_(problem.memory_limit_bytes || problem.constraints.recompute_everything),
+      last_(layout.ranks.size()),
       weight_grad_{0} {
   for (const JointLayer& layer : layers_) {
     // Rounded as its sum with the input gradient is, so that neither comes out negative.
@@ -47,22 +49,42 @@ PlanTimes RankPlan::free_times_of(const StageEnds& ends) {
   return {steps_.length(stages_), slowest_rank()};
 }
 
-PlanTimes RankPlan::times_of(const StageEnds& ends) {
-  time_stages(ends);
+bool RankPlan::add_recomputation(const StageEnds& ends) {
+  if (!is_limited_) return true;
   for (std::size_t rank = 0; rank < layout_.ranks.size(); ++rank) {
-    const RankSpans spans = spans_of_rank(layout_, rank, ends);
-    const RankRecompute::Answer& answer = recompute_.of(rank, spans);
-    if (!answer.fits) return {};
-    for (std::size_t k = 0; k < spans.size(); ++k) {
-      stages_[static_cast<std::size_t>(spans[k].stage)].backward += answer.seconds[k];
+    const RankRecompute::Answer& answer = answer_of(rank, ends);
+    if (!answer.fits) return false;
+    const std::vector<StageIndex>& stages = layout_.ranks[rank].stages;
+    for (std::size_t k = 0; k < stages.size(); ++k) {
+      stages_[static_cast<std::size_t>(stages[k].value())].backward += answer.seconds[k];
     }
   }
+  return true;
+}
+
+const RankRecompute::Answer& RankPlan::answer_of(std::size_t rank, const StageEnds& ends) {
+  Last& last = last_[rank];
+  bool is_same = last.answer != nullptr;
+  const std::vector<StageIndex>& stages = layout_.ranks[rank].stages;
+  for (std::size_t k = 0; is_same && k < stages.size(); ++k) {
+    const auto s = static_cast<std::size_t>(stages[k].value());
+    is_same = last.spans[k].begin == (s == 0 ? 0 : ends[s - 1]) && last.spans[k].end == ends[s];
+  }
+  if (is_same) return *last.answer;
+  last.spans = spans_of_rank(layout_, rank, ends);
+  last.answer = &recompute_.of(rank, last.spans);
+  return *last.answer;
+}
+
+PlanTimes RankPlan::times_of(const StageEnds& ends) {
+  time_stages(ends);
+  if (!add_recomputation(ends)) return {};
   return {steps_.length(stages_), slowest_rank()};
 }
 
 Ticks RankPlan::rough_path_of(const StageEnds& ends) {
   time_stages(ends);
-  return steps_.bound(stages_);
+  return add_recomputation(ends) ? steps_.bound(stages_) : kNever;
 }
 
 void RankPlan::choose(const StageEnds& ends, LayerChoices& choices) {

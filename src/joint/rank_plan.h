@@ -37,6 +37,9 @@ class RankPlan : public PlanModel {
  private:
   /// Sets stages_ to the times without recomputation.
   void time_stages(const StageEnds& ends);
+  /// Adds it. False: a rank does not fit.
+  bool add_recomputation(const StageEnds& ends);
+  const RankRecompute::Answer& answer_of(std::size_t rank, const StageEnds& ends);
   Ticks slowest_rank() const;
 
   std::span<const JointLayer> layers_;
@@ -45,6 +48,13 @@ class RankPlan : public PlanModel {
   const TickScale& scale_;
   AlikeSteps steps_;
   RankRecompute recompute_;
+  bool is_limited_ = true;  // there may be recomputation
+  /// The last answer of each rank: a move changes few ranks.
+  struct Last {
+    RankSpans spans;
+    const RankRecompute::Answer* answer = nullptr;  // of recompute_, which keeps all it has given
+  };
+  std::vector<Last> last_;
   std::vector<Ticks> weight_grad_;  // running totals; all 0 where backwards are whole
   std::vector<SplitStageTime> stages_;
 };

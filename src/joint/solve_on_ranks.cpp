@@ -74,6 +74,32 @@ StageEnds least_full_stages(const RankSearch& search) {
           }).ends;
 }
 
+/// Cuts at which every stage ends where it should if ranks were equal, as near as layers allow,
+/// what a rank got too much of in its first stages taken off its later ones.
+StageEnds evened_ranks(const RankSearch& search) {
+  const CutGrid& grid = search.setting.grid;
+  const StageTables& tables = search.tables;
+  const Ticks share = tables.work_from(0) / grid.num_stages;
+  std::vector<Ticks> surplus(search.layout.ranks.size(), 0);  // that a rank has so far
+  StageEnds ends;
+  Ticks corrected = 0;  // of the stages before, in this round over the ranks
+  for (std::int32_t s = 0; s < grid.num_stages; ++s) {
+    const std::int32_t begin = ends.empty() ? 0 : ends.back();
+    Ticks& of_rank = surplus[search.layout.rank_of(static_cast<std::size_t>(s))];
+    corrected -= of_rank;
+    const Ticks wanted = share * (s + 1) + corrected;
+    std::int32_t end = std::min(begin + 1, grid.latest_end(s));
+    const auto distance = [&](std::int32_t at) {
+      return std::abs(tables.work_before(at) - wanted);
+    };
+    while (end < grid.latest_end(s) && distance(end + 1) < distance(end)) ++end;
+    if (s + 1 == grid.num_stages) end = grid.num_layers;
+    of_rank += tables.work_before(end) - tables.work_before(begin) - share;
+    ends.push_back(end);
+  }
+  return ends;
+}
+
 /// The start that needs least at its fullest rank, moved until it fits or no move helps.
 StageEnds moved_to_fit(const RankSearch& search, const std::vector<StageEnds>& starts) {
   const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
@@ -220,6 +246,7 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
   const CutGrid& grid = search.setting.grid;
   const LeastBottleneck fastest = fastest_stages(search);
   std::vector<StageEnds> starts{fastest.ends};
+  if (StageEnds even = evened_ranks(search); is_on(grid, even)) starts.push_back(std::move(even));
   for (const partition::Cuts& seed : search.setting.options.seeds) {
     StageEnds ends = to_ends(seed, grid.num_layers);
     if (is_on(grid, ends)) starts.push_back(std::move(ends));
