@@ -34,6 +34,8 @@ cost::HeadPolicy head_policy(const ModelFlags& flags);
 Flag model_flag(FlagTarget target, const std::string& purpose);
 Flag cluster_flag(FlagTarget target, const std::string& purpose);
 Flag schedule_flag(FlagTarget target, const std::string& purpose);
+/// A number of devices, ranks, stages or the like: N from 1 to kMostDevices.
+Flag count_flag(std::string name, FlagTarget target, std::string help);
 Flag micro_batches_flag(FlagTarget target);
 Flag memory_flag(FlagTarget target, const std::string& otherwise);
 
