@@ -10,11 +10,6 @@
 namespace omnibal::cli {
 namespace {
 
-/// One decimal; three digits where that would hide a short epoch.
-std::string days(double gpu_days) {
-  return gpu_days < 10 ? fmt::format("{:.3g}", gpu_days) : fmt::format("{:.1f}", gpu_days);
-}
-
 std::string ablation_table(const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
   for (const plan::AblationRow& row : plan.ablation) {
@@ -41,6 +36,10 @@ std::string stage_table(const plan::Plan& plan) {
 }
 
 }  // namespace
+
+std::string days(double gpu_days) {
+  return gpu_days < 10 ? fmt::format("{:.3g}", gpu_days) : fmt::format("{:.1f}", gpu_days);
+}
 
 std::string to_text(const plan::Plan& plan, bool with_stages) {
   const steps::StepSummary& steps = *plan.data.step_summary;

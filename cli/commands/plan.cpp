@@ -165,7 +165,9 @@ Result<std::optional<SizeSearch>> fill_sizes(const PlanFlags& flags, const PlanS
                             .request = request,
                             .asked = {}};
   OMNIBAL_ASSIGN(search, search_sizes(flags.sizes, task, context));
-  request.sizes = search->chosen().best().sizes;
+  const plan::SizeCandidate& best = search->chosen().best();
+  request.sizes = best.sizes;
+  request.chosen_caps = best.caps;
   return search;
 }
 

@@ -47,13 +47,17 @@ std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::Sched
   return static_cast<std::int32_t>(asked.value_or(schedule::fewest_chunks(kind)));
 }
 
-Flag micro_batches_flag(FlagTarget target) {
-  return {.name = "--micro-batches",
+Flag count_flag(std::string name, FlagTarget target, std::string help) {
+  return {.name = std::move(name),
           .target = target,
-          .help = "Micro-batches of a rank in a step",
+          .help = std::move(help),
           .value_name = "N",
           .min = 1,
           .max = kMostDevices};
+}
+
+Flag micro_batches_flag(FlagTarget target) {
+  return count_flag("--micro-batches", target, "Micro-batches of a rank in a step");
 }
 
 Flag memory_flag(FlagTarget target, const std::string& otherwise) {

@@ -42,6 +42,8 @@ Flag schedule_flag(FlagTarget target, const std::string& purpose);
 Flag chunks_flag(FlagTarget target);
 /// As asked for, else the fewest that the kind takes.
 std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::ScheduleKind kind);
+/// A number of devices, ranks, stages or the like: N from 1 to kMostDevices.
+Flag count_flag(std::string name, FlagTarget target, std::string help);
 Flag micro_batches_flag(FlagTarget target);
 Flag memory_flag(FlagTarget target, const std::string& otherwise);
 

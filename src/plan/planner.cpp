@@ -24,9 +24,10 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
   return options;
 }
 
-/// Caps that the user left open, and the micro-batches that go with them.
-Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
-                   const Progress& progress, Plan& plan) {
+/// The answer to the request's question about caps.
+Result<LimitChoice> caps_for(const corpus::Corpus& corpus, const PlanRequest& request,
+                             const Progress& progress, const Plan& plan) {
+  if (request.chosen_caps) return *request.chosen_caps;
   const TrainingTarget target{.model_name = plan.model_name,
                               .profile = plan.profile,
                               .cluster = plan.cluster,
@@ -36,15 +37,21 @@ Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
                               .memory_bytes = plan.memory_bytes,
                               .global_batch = request.global_batch,
                               .free_links = plan.free_links};
-  OMNIBAL_ASSIGN(LimitChoice choice, choose_limits({.samples = columns(corpus),
-                                                    .target = target,
-                                                    .asked = *request.caps,
-                                                    .method = request.data.method,
-                                                    .micro_batch = request.micro_batch,
-                                                    .window = plan.data_options.steps->window,
-                                                    .seed = plan.data_options.seed,
-                                                    .threads = request.threads},
-                                                   progress));
+  return choose_limits({.samples = columns(corpus),
+                        .target = target,
+                        .asked = *request.caps,
+                        .method = request.data.method,
+                        .micro_batch = request.micro_batch,
+                        .window = plan.data_options.steps->window,
+                        .seed = plan.data_options.seed,
+                        .threads = request.threads},
+                       progress);
+}
+
+/// Caps that the user left open, and the micro-batches that go with them.
+Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
+                   const Progress& progress, Plan& plan) {
+  OMNIBAL_ASSIGN(LimitChoice choice, caps_for(corpus, request, progress, plan));
   plan.micro_batches = choice.best.micro_batches;
   plan.data_options.steps->micro_batches = plan.micro_batches;
   plan.data_options.limits = choice.limits;

@@ -135,9 +135,9 @@ Result<SizeCandidate> predict_in_full(const SizeTask& task, const cluster::Paral
   LimitTask limits = limit_task(task, target);
   limits.threads = task.request.threads;
   OMNIBAL_ASSIGN(const LimitProblem problem, limit_problem(limits));
-  OMNIBAL_ASSIGN(const LimitChoice choice, choose_limits(limits, {}));
+  OMNIBAL_ASSIGN(LimitChoice choice, choose_limits(limits, {}));
   OMNIBAL_ASSIGN(SizeCandidate candidate, candidate_of(task, target, problem, choice.best));
-  candidate.refined = true;
+  candidate.caps = std::move(choice);
   return candidate;
 }
 

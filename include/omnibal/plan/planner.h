@@ -46,6 +46,7 @@ struct PlanRequest {
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
   std::optional<CapQuestion> caps;
+  std::optional<LimitChoice> chosen_caps;  // the answer, where it is known already (size_search.h)
   int threads = 0;
 };
 
