@@ -31,6 +31,7 @@ struct PlanFlags {
   StepFlags steps;
   std::string layout = "integrated";
   std::string links = "model";
+  bool zero3 = false;
   bool explain = false;
   bool reuse = false;
   bool dry_run = false;
@@ -67,6 +68,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   }
   request.heads = head_policy(flags.model);
   request.free_links = flags.links == "free";
+  request.zero3 = flags.zero3;
   request.threads = context.threads;
   OMNIBAL_RETURN_IF_ERROR(plan::micro_batches_of(request));
   return request;
@@ -177,26 +179,31 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
 }
 
 std::vector<Flag> resource_flags(PlanFlags& flags) {
-  return {{.name = "--gpus",
-           .target = &flags.gpus,
-           .help = "Devices of the cluster to use",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices,
-           .required = true},
-          memory_flag(&flags.memory, "the cluster's less its reserve"),
-          {.name = "--links",
-           .target = &flags.links,
-           .help = "The prediction's transfers between stages; the ablation is always free of them",
-           .choices = {"model", "free"}},
-          {.name = "--profile",
-           .target = &flags.profile,
-           .help = "Measured layer costs to use instead of the analytic ones",
-           .value_name = "FILE"},
-          {.name = "--layout",
-           .target = &flags.layout,
-           .help = "Where the vision tower runs: its layers are pipeline layers",
-           .choices = {"integrated"}}};
+  return {
+      {.name = "--gpus",
+       .target = &flags.gpus,
+       .help = "Devices of the cluster to use",
+       .value_name = "N",
+       .min = 1,
+       .max = kMostDevices,
+       .required = true},
+      memory_flag(&flags.memory, "the cluster's less its reserve"),
+      {.name = "--links",
+       .target = &flags.links,
+       .help = "The prediction's transfers, reduction of gradients and optimizer; the ablation is "
+               "always free of them",
+       .choices = {"model", "free"}},
+      {.name = "--zero3",
+       .target = &flags.zero3,
+       .help = "Predict the same corpus on ZeRO-3 too: every device a data-parallel rank"},
+      {.name = "--profile",
+       .target = &flags.profile,
+       .help = "Measured layer costs to use instead of the analytic ones",
+       .value_name = "FILE"},
+      {.name = "--layout",
+       .target = &flags.layout,
+       .help = "Where the vision tower runs: its layers are pipeline layers",
+       .choices = {"integrated"}}};
 }
 
 std::vector<Flag> parallel_flags(PlanFlags& flags) {

@@ -94,7 +94,7 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const Progress& progress) {
   const bool other_packs = &paper.plan != &task.plan;
-  Rows rows(other_packs ? 7 : 6, progress);
+  Rows rows(other_packs ? 8 : 7, progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
@@ -103,7 +103,8 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
              {"+packs", random, plan.data.loads, task.two_steps.cuts, task.two_steps.recompute});
   }
   rows.add(task, {"+joint", random, plan.data.loads, plan.cuts, plan.recompute});
-  rows.add(task, {"+steps", *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+steps", *task.dealt, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+order", *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
   return rows.take();
 }
 

@@ -18,12 +18,13 @@ struct AblationTask {
   const Plan& plan;
   const PipelineProblem& problem;
   const PipelineChoice& two_steps;  // cuts by BMP, then recomputation by BAR, for the plan's packs
+  const steps::StepTable* dealt = nullptr;  // the plan's steps before micro-batches were ordered
 };
 
 /// baseline: random padded micro-batches, stages of even parameters, everything recomputed;
 /// +data: the packs of `paper` in random order; +model: cuts by BMP; +memory: recomputation by BAR.
 /// Then of `task`, if that is another, +packs: its packs in random order, likewise in two steps;
-/// +joint: its own cuts and recomputation; +steps: its steps.
+/// +joint: its own cuts and recomputation; +steps: its steps as `dealt`; +order: its steps.
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const Progress& progress);
 

@@ -79,7 +79,8 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .at_caps = cost::evaluate(setting.profile, full),
                           .layers = {},
                           .schedule = std::move(compiled),
-                          .in_flight = schedule::in_flight(schedule)};
+                          .in_flight = schedule::in_flight(schedule),
+                          .stage_rank = schedule.stage_rank};
   problem.layers = recompute::bar_layers(setting.profile, problem.at_caps);
   return problem;
 }

@@ -27,6 +27,7 @@ struct PipelineProblem {
   std::vector<recompute::BarLayer> layers;
   simulate::CompiledSchedule schedule;
   std::vector<std::int64_t> in_flight;  // by stage
+  std::vector<RankIndex> stage_rank;
 };
 
 struct PipelineChoice {

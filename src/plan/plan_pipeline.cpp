@@ -147,6 +147,24 @@ Result<bool> read_links_cost(const JsonFields& root) {
       .with_value(links);
 }
 
+/// How a step of the prediction ends; plans of earlier versions do not say: with nothing.
+Status read_update(const JsonFields& root, const cost::Profile& profile, PlanPipeline& pipeline) {
+  const auto in_this_plan = [](Error error) {
+    error.code = ErrorCode::kInvalidPlan;
+    return std::move(error).in_file(document_name()).at_key("update");
+  };
+  OMNIBAL_ASSIGN(const std::string name, root.text_or("update", "none"));
+  const Result<simulate::Reduction> update = simulate::parse_reduction(name);
+  if (!update) return in_this_plan(update.error());
+  pipeline.update = *update;
+  Result<simulate::StepEnd> end = simulate::step_end(
+      {profile, pipeline.cuts, pipeline.schedule.stage_rank, pipeline.cluster, pipeline.sizes},
+      *update);
+  if (!end) return in_this_plan(std::move(end).error());
+  pipeline.steps.end = *std::move(end);
+  return {};
+}
+
 Result<schedule::Schedule> read_schedule(const JsonFields& root,
                                          const cluster::ParallelSizes& sizes,
                                          std::int64_t micro_batches) {
@@ -187,6 +205,7 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   pipeline.steps.stages = simulate::stage_costs(*plan.profile(), pipeline.cuts, pipeline.recompute);
   OMNIBAL_ASSIGN(const bool links_cost, read_links_cost(root));
   if (links_cost) pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes);
+  OMNIBAL_RETURN_IF_ERROR(read_update(root, *plan.profile(), pipeline));
   return pipeline;
 }
 

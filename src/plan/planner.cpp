@@ -7,6 +7,8 @@
 #include "plan/joint_choice.h"
 #include "plan/pipeline_choice.h"
 #include "plan/prediction.h"
+#include "plan/sensitivity_cases.h"
+#include "plan/step_order.h"
 
 namespace omnibal::plan {
 namespace {
@@ -118,17 +120,53 @@ Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanR
   return std::optional(std::move(paper));
 }
 
-Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
-                                             const PlanRequest& request, const Plan& plan,
-                                             const PipelineProblem& problem,
-                                             const PipelineChoice& two_steps,
-                                             const Progress& progress) {
-  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
-  const AblationTask task{corpus, plan, problem, two_steps};
+Result<std::vector<AblationRow>> ablation_of(const std::optional<Plan>& paper,
+                                             const AblationTask& task, const Progress& progress) {
   if (!paper) return make_ablation(task, task, progress);
-  OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
+  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(*paper, task.problem.threads));
   const PipelineChoice of_paper{paper->cuts, paper->recompute};
-  return make_ablation({corpus, *paper, paper_problem, of_paper}, task, progress);
+  return make_ablation({task.corpus, *paper, problem, of_paper}, task, progress);
+}
+
+/// Puts the micro-batches of every step into the order chosen; gives the steps as they were.
+steps::StepTable order_steps(const StepPipeline& pipeline, int threads, Plan& plan) {
+  DataPlan& data = plan.data;
+  steps::StepOptions& options = *plan.data_options.steps;
+  std::optional<std::int64_t> first_pack;
+  if (plan.data_options.worst_first) first_pack = data.worst->pack;
+  OrderedSteps ordered = order_micro_batches({.pipeline = pipeline,
+                                              .dealt = *data.steps,
+                                              .loads = data.loads,
+                                              .forward = data.forward,
+                                              .tail = options.tail,
+                                              .first_pack = first_pack,
+                                              .threads = threads});
+  std::swap(*data.steps, ordered.table);
+  options.row_order = ordered.later_epochs;
+  data.worst =
+      worst_pack(data.worst->pack, data.loads, *data.steps, plan.data_options.activation_bytes);
+  return std::move(ordered.table);
+}
+
+/// The same corpus on ZeRO-3, with the paper's packs beside the plan's.
+Result<Zero3Prediction> zero3_of(const corpus::Corpus& corpus, const model::ModelSpec& model,
+                                 const PlanRequest& request, const std::optional<Plan>& paper,
+                                 const Plan& plan) {
+  const DataPlan& paper_data = paper ? paper->data : plan.data;
+  return predict_zero3({.model = model,
+                        .cluster = plan.cluster,
+                        .samples = columns(corpus, plan.data),
+                        .accepted = plan.data.admission.accepted,
+                        .paper_packs = paper_data.loads,
+                        .planned_packs = plan.data.loads,
+                        .packs_a_step = static_cast<double>(plan.micro_batches * plan.sizes.dp),
+                        .gpus = plan.sizes.gpus(),
+                        .global_batch = request.global_batch,
+                        .micro_batch = request.micro_batch,
+                        .memory_bytes = plan.memory_bytes,
+                        .seed = plan.data_options.seed,
+                        .window = plan.data_options.steps->window,
+                        .threads = request.threads});
 }
 
 }  // namespace
@@ -173,12 +211,21 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
   OMNIBAL_ASSIGN(const PipelineChoice two_steps, choose_pipeline(problem));
-  OMNIBAL_ASSIGN(const PipelineChoice choice, choose_jointly(problem, plan, two_steps));
-  plan.cuts = choice.cuts;
-  plan.recompute = choice.recompute;
+  OMNIBAL_ASSIGN(const JointChoice choice, choose_jointly(problem, plan, two_steps));
+  plan.cuts = choice.pipeline.cuts;
+  plan.recompute = choice.pipeline.recompute;
+  plan.certificate = choice.certificate;
   plan.stages = stages_at_caps(plan, problem);
-  OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, two_steps, progress));
-  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
+  OMNIBAL_ASSIGN(const StepPipeline pipeline, predicted_pipeline(problem, plan));
+  const steps::StepTable dealt = order_steps(pipeline, request.threads, plan);
+  OMNIBAL_ASSIGN(plan.sensitivity, sensitivity_of(plan, problem, pipeline));
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
+  const AblationTask task{corpus, plan, problem, two_steps, &dealt};
+  OMNIBAL_ASSIGN(plan.ablation, ablation_of(paper, task, progress));
+  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, pipeline, plan));
+  if (request.zero3) {
+    OMNIBAL_ASSIGN(plan.zero3, zero3_of(corpus, model, request, paper, plan));
+  }
   return plan;
 }
 

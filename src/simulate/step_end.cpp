@@ -69,6 +69,8 @@ std::vector<std::int32_t> in_order_of_readiness(const CompiledSchedule& schedule
 
 }  // namespace
 
+std::string_view to_string(Reduction reduction) { return name_in(kReductions, reduction); }
+
 std::vector<std::string> reduction_names() { return names_in(kReductions); }
 
 Result<Reduction> parse_reduction(std::string_view text) {
@@ -83,7 +85,7 @@ Result<StepEnd> step_end(const StepEndCase& step, Reduction reduction) {
   const bool sharded = reduction == Reduction::kDistributed;
   for (std::size_t stage = 0; stage < parameters.size(); ++stage) {
     const DeviceGroup group =
-        data_parallel_group(step.cluster, step.sizes, step.schedule.stage_rank[stage].value());
+        data_parallel_group(step.cluster, step.sizes, step.stage_rank[stage].value());
     const double gradients = kGradientBytes * parameters[stage];
     const double updated =
         sharded ? parameters[stage] / static_cast<double>(step.sizes.dp) : parameters[stage];

@@ -16,7 +16,7 @@ TEST(Planner, AblationHasThePapersRowsThenOurs) {
   std::vector<std::string> names;
   for (const AblationRow& row : plan->ablation) names.push_back(row.name);
   EXPECT_THAT(names,
-              testing::ElementsAre("baseline", "+data", "+model", "+memory", "+joint", "+steps"));
+              testing::ElementsAre("baseline", "+data", "+model", "+memory", "+joint", "+steps", "+order"));
   EXPECT_DOUBLE_EQ(plan->ablation.front().speedup, 1);
 }
 

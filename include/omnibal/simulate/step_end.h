@@ -3,7 +3,7 @@
 // What ends an optimizer step: gradients are reduced over the data-parallel ranks while other
 // stages still compute, the optimizer runs, and sharded weights are gathered.
 //
-//   OMNIBAL_ASSIGN(const StepEnd end, step_end({profile, cuts, schedule, cluster, sizes},
+//   OMNIBAL_ASSIGN(const StepEnd end, step_end({profile, cuts, stage_rank, cluster, sizes},
 //                                              Reduction::kDistributed));
 //   run_step_end(compiled, end, ready_s, computed_s).makespan_s;
 //
@@ -30,6 +30,7 @@ enum class Reduction {
   kAllReduce,   // every rank gets all gradients and keeps all optimizer states
   kDistributed  // reduce-scatter, each rank updates its share, all-gather of the weights
 };
+std::string_view to_string(Reduction reduction);
 std::vector<std::string> reduction_names();  // "none", "all-reduce", "distributed"
 /// Error: kInvalidArgument, naming what there is.
 Result<Reduction> parse_reduction(std::string_view text);
@@ -45,7 +46,7 @@ struct StepEnd {
 struct StepEndCase {
   const cost::Profile& profile;
   const partition::Cuts& cuts;
-  const schedule::Schedule& schedule;
+  std::span<const RankIndex> stage_rank;  // of the schedule
   const cluster::ClusterSpec& cluster;
   cluster::ParallelSizes sizes;  // pp: ranks of the pipeline
 };
