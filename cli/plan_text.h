@@ -9,7 +9,7 @@
 
 namespace omnibal::cli {
 
-/// `with_stages`: the table of stages too.
-std::string to_text(const plan::Plan& plan, bool with_stages);
+/// `with_explanation`: stages, reasons of the cuts and their sensitivity too.
+std::string to_text(const plan::Plan& plan, bool with_explanation);
 
 }  // namespace omnibal::cli

@@ -5,6 +5,7 @@
 
 #include "cli/options/index_list.h"
 #include "omnibal/plan/plan_pipeline.h"
+#include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/step_report.h"
 
 namespace omnibal::cli {
@@ -64,9 +65,29 @@ Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
                  schedule::parse_schedule_kind(
                      flags.schedule.value_or(std::string(to_string(subject.schedule.kind)))));
   const std::int64_t chunks = flags.chunks.value_or(schedule::fewest_chunks(kind));
-  return schedule::make_schedule(kind, static_cast<std::int32_t>(subject.cuts.size() + 1),
-                                 static_cast<std::int32_t>(subject.loads[0].size()),
-                                 {.chunks = static_cast<std::int32_t>(chunks)});
+  const std::size_t num_stages = subject.cuts.size() + (flags.vision ? 0 : 1);
+  OMNIBAL_ASSIGN(schedule::Schedule schedule,
+                 schedule::make_schedule(kind, static_cast<std::int32_t>(num_stages),
+                                         static_cast<std::int32_t>(subject.loads[0].size()),
+                                         {.chunks = static_cast<std::int32_t>(chunks)}));
+  if (!flags.vision) return schedule;
+  schedule::VisionStage vision;
+  OMNIBAL_ASSIGN(vision.place, schedule::parse_vision_place(*flags.vision));
+  vision.num_ranks = static_cast<std::int32_t>(flags.vision_ranks.value_or(1));
+  return schedule::with_vision_stage(schedule, vision);
+}
+
+/// --vision makes the first stage of the cuts the spread one, with a pipeline behind.
+Status check_vision(const SimulateFlags& flags) {
+  if (flags.vision_ranks && flags.vision != "apart") {
+    return Error(ErrorCode::kInvalidArgument, "--vision-ranks goes with --vision apart alone")
+        .at_key("--vision-ranks")
+        .with_hint("colocated, the vision stage runs on the ranks of the pipeline");
+  }
+  if (!flags.vision || flags.cuts) return {};
+  return Error(ErrorCode::kInvalidArgument, "--vision needs to know where the vision layers end")
+      .at_key("--cuts")
+      .with_hint("the first cut is the first language layer: --cuts 46,58,70,83");
 }
 
 Status check_ranks_of_plan(const SimulateSubject& subject) {
@@ -86,7 +107,8 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                                         {"--micro-batches", flags.micro_batches.has_value()},
                                         {"--loads", flags.loads.has_value()},
                                         {"--tp", flags.tp.has_value()},
-                                        {"--dp", flags.dp.has_value()}},
+                                        {"--dp", flags.dp.has_value()},
+                                        {"--vision", flags.vision.has_value()}},
                                        "a plan directory, which has its own"));
   OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
@@ -154,6 +176,7 @@ Status check_actions(const SimulateSubject& subject) {
 Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
   OMNIBAL_RETURN_IF_ERROR(
       refuse_flags({{"--step", flags.step.has_value()}}, "--profile, which has no steps"));
+  OMNIBAL_RETURN_IF_ERROR(check_vision(flags));
   SimulateSubject subject;
   OMNIBAL_ASSIGN(subject.profile, cost::read_profile(*flags.profile));
   OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, subject.profile));

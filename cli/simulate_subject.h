@@ -30,6 +30,8 @@ struct SimulateFlags {
   std::optional<std::int64_t> micro_batches;
   std::optional<std::string> schedule;
   std::optional<std::int64_t> chunks;
+  std::optional<std::string> vision;
+  std::optional<std::int64_t> vision_ranks;
   std::optional<std::string> loads;
   std::optional<std::string> cluster;
   std::optional<std::int64_t> tp;

@@ -75,23 +75,20 @@ Status read_link(const JsonFields& fields, const std::string& file, std::string_
 }
 
 Status check_rates(const ClusterSpec& cluster, const std::string& file) {
-  const bool zero3 = cluster.achieved_flops <= cluster.peak_flops;
-  const double achieved = zero3 ? cluster.zero3_achieved_flops : cluster.achieved_flops;
-  if (achieved <= cluster.peak_flops) return {};
-  const char* key = zero3 ? "zero3_achieved_flops" : "achieved_flops";
-  return Error(ErrorCode::kConflictingKeys, fmt::format("{} is above peak_flops", key))
+  if (cluster.achieved_flops <= cluster.peak_flops) return {};
+  return Error(ErrorCode::kConflictingKeys, "achieved_flops is above peak_flops")
       .in_file(file)
-      .at_key(key)
-      .with_value(achieved)
+      .at_key("achieved_flops")
+      .with_value(cluster.achieved_flops)
       .with_limit(cluster.peak_flops);
 }
 
 Result<ClusterSpec> read_cluster(const std::string& file) {
   OMNIBAL_ASSIGN(const Json root, codec::read_toml(file));
   const JsonFields fields(root, file);
-  OMNIBAL_RETURN_IF_ERROR(fields.only(
-      {"name", "base", "device_memory", "memory_reserve", "peak_flops", "achieved_flops",
-       "zero3_achieved_flops", "memory_bytes_per_s", "devices_per_node", "inner", "outer"}));
+  OMNIBAL_RETURN_IF_ERROR(
+      fields.only({"name", "base", "device_memory", "memory_reserve", "peak_flops",
+                   "achieved_flops", "memory_bytes_per_s", "devices_per_node", "inner", "outer"}));
   ClusterSpec cluster;
   const bool required = !fields.has("base");
   if (!required) {
@@ -108,8 +105,6 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "peak_flops", required, cluster.peak_flops));
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "achieved_flops", required, cluster.achieved_flops));
   OMNIBAL_RETURN_IF_ERROR(
-      read_rate(fields, "zero3_achieved_flops", false, cluster.zero3_achieved_flops));
-  OMNIBAL_RETURN_IF_ERROR(
       read_rate(fields, "memory_bytes_per_s", false, cluster.memory_bytes_per_s));
   OMNIBAL_ASSIGN(cluster.devices_per_node,
                  fields.integer_or("devices_per_node", cluster.devices_per_node, 1, 100000));
@@ -124,10 +119,6 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
 std::int64_t ClusterSpec::usable_bytes() const {
   const double reserve = static_cast<double>(device_memory_bytes) * memory_reserve;
   return device_memory_bytes - static_cast<std::int64_t>(std::ceil(reserve));
-}
-
-double ClusterSpec::zero3_flops() const {
-  return zero3_achieved_flops > 0 ? zero3_achieved_flops : achieved_flops;
 }
 
 std::vector<std::string> cluster_presets() {

@@ -9,13 +9,9 @@ namespace {
 /// Of executed FLOPs while busy. Fitted once, on the paper's balanced Megatron run (29.0 GPU days)
 /// for the A100, and never again by run or model (docs/methods/cost.md).
 constexpr double kA100Achieved = 163e12;
-/// The same under ZeRO-3, where it contains the collectives: fitted once, on the paper's balanced
-/// ZeRO-3 run (25.3 GPU days).
-constexpr double kA100Zero3 = 163e12;
 constexpr double kA100Peak = 312e12;
 /// Assumed of the other devices, for want of a figure to fit: the same fraction of the peak.
 constexpr double kAchievedFraction = kA100Achieved / kA100Peak;
-constexpr double kZero3Fraction = kA100Zero3 / kA100Peak;
 
 /// Start of a transfer, an order of magnitude (nothing published fits all systems).
 constexpr double kInnerLatency = 5e-6;
@@ -27,7 +23,6 @@ ClusterSpec make_hopper(std::string name, std::int64_t memory, double memory_byt
           .device_memory_bytes = memory,
           .peak_flops = kPeak,
           .achieved_flops = kAchievedFraction * kPeak,
-          .zero3_achieved_flops = kZero3Fraction * kPeak,
           .memory_bytes_per_s = memory_bytes_per_s,
           .inner = {450e9, kInnerLatency},  // NVLink 4, one way
           .outer = {50e9, kOuterLatency}};  // NDR InfiniBand, an adapter a device
@@ -38,7 +33,6 @@ std::array<ClusterSpec, 3> make_clusters() {
                          .device_memory_bytes = std::int64_t{80} << 30,
                          .peak_flops = kA100Peak,
                          .achieved_flops = kA100Achieved,
-                         .zero3_achieved_flops = kA100Zero3,
                          .memory_bytes_per_s = 2039e9,
                          .inner = {300e9, kInnerLatency},  // NVLink 3, one way
                          .outer = {25e9, kOuterLatency}};  // HDR InfiniBand

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cost/layer_demand.h"
+#include "cost/tensor_parallel.h"
 #include "omnibal/base/version.h"
 
 namespace omnibal::cost {
@@ -99,6 +100,9 @@ Result<Profile> analytic_profile(const ModelSpec& model, const cluster::ClusterS
   for (const model::Layer& layer : model.layers) {
     const LayerDemand demand = layer_demand(model, layer.kind, seen[layer.kind]++, options);
     profile.layers.push_back(layer_profile(layer, demand, cluster.achieved_flops, options.dp));
+    if (!options.tensor_links) continue;
+    add_tensor_parallel_seconds(all_reduced_bytes(model, layer.kind, options), options.tp,
+                                cluster.inner, profile.layers.back());
   }
   // The first layer's backward computes gradients inside of its block as any other's does: it
   // hands none on, but its weights need both halves, so that backward is twice the forward.

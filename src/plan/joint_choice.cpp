@@ -58,7 +58,7 @@ double bottleneck_seconds(const PipelineProblem& problem, std::span<const cost::
       costs, partition::first_layers(choice.cuts), choice.recompute, problem.in_flight);
   std::vector<double> ranks(stages.size(), 0.0);
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    ranks[static_cast<std::size_t>(problem.stage_rank[s].value())] += stages[s].busy_s();
+    ranks[static_cast<std::size_t>(problem.actions.stage_rank[s].value())] += stages[s].busy_s();
   }
   return std::ranges::max(ranks);
 }

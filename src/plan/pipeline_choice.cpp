@@ -64,7 +64,7 @@ cost::Load full_pack(const pack::PackLimits& limits) {
 Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
   const auto num_stages = static_cast<std::int32_t>(setting.num_stages);
   const auto num_micro_batches = static_cast<std::int32_t>(setting.num_micro_batches);
-  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
+  OMNIBAL_ASSIGN(schedule::Schedule schedule,
                  schedule::make_schedule(setting.kind, num_stages, num_micro_batches));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
   const cost::Load full = full_pack(setting.limits);
@@ -80,7 +80,8 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .layers = {},
                           .schedule = std::move(compiled),
                           .in_flight = schedule::in_flight(schedule),
-                          .stage_rank = schedule.stage_rank};
+                          .actions = {}};
+  problem.actions = std::move(schedule);
   problem.layers = recompute::bar_layers(setting.profile, problem.at_caps);
   return problem;
 }

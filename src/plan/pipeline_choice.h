@@ -27,7 +27,7 @@ struct PipelineProblem {
   std::vector<recompute::BarLayer> layers;
   simulate::CompiledSchedule schedule;
   std::vector<std::int64_t> in_flight;  // by stage
-  std::vector<RankIndex> stage_rank;
+  schedule::Schedule actions;           // what `schedule` was compiled from
 };
 
 struct PipelineChoice {

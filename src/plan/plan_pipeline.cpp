@@ -158,8 +158,7 @@ Status read_update(const JsonFields& root, const cost::Profile& profile, PlanPip
   if (!update) return in_this_plan(update.error());
   pipeline.update = *update;
   Result<simulate::StepEnd> end = simulate::step_end(
-      {profile, pipeline.cuts, pipeline.schedule.stage_rank, pipeline.cluster, pipeline.sizes},
-      *update);
+      {profile, pipeline.cuts, pipeline.schedule, pipeline.cluster, pipeline.sizes}, *update);
   if (!end) return in_this_plan(std::move(end).error());
   pipeline.steps.end = *std::move(end);
   return {};

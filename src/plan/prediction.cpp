@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/model_seconds.h"
+
 namespace omnibal::plan {
 namespace {
 
@@ -18,15 +20,6 @@ cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
     sum.token_pairs += tokens * tokens;
   }
   return sum;
-}
-
-/// Forward and backward seconds of one device for `load`, summed over all layers.
-double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
-  double seconds = 0;
-  for (const cost::LayerTimes& layer : cost::layer_times(profile)) {
-    seconds += layer.forward_s.at(load) + layer.backward_s.at(load);
-  }
-  return seconds;
 }
 
 /// FLOPs that the model itself needs for `load`, without replicated or recomputed work: the
@@ -68,7 +61,7 @@ Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& pl
   if (plan.free_links) return pipeline;
   pipeline.links = links_of_ranks(plan.cluster, plan.sizes);
   Result<simulate::StepEnd> end =
-      simulate::step_end({plan.profile, plan.cuts, problem.stage_rank, plan.cluster, plan.sizes},
+      simulate::step_end({plan.profile, plan.cuts, problem.actions, plan.cluster, plan.sizes},
                          simulate::Reduction::kDistributed);
   if (!end && end.error().code == ErrorCode::kMissingKey) return pipeline;
   OMNIBAL_ASSIGN(pipeline.end, std::move(end));

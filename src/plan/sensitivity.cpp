@@ -44,7 +44,7 @@ Result<double> mean_seconds(const Plan& plan, const PipelineProblem& problem,
                             const PipelineChoice& choice, StepPipeline pipeline) {
   pipeline.stages = simulate::stage_costs(plan.profile, choice.cuts, choice.recompute);
   if (!pipeline.end.empty()) {
-    OMNIBAL_ASSIGN(pipeline.end, simulate::step_end({plan.profile, choice.cuts, problem.stage_rank,
+    OMNIBAL_ASSIGN(pipeline.end, simulate::step_end({plan.profile, choice.cuts, problem.actions,
                                                      plan.cluster, plan.sizes},
                                                     simulate::Reduction::kDistributed));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "omnibal/base/parallel.h"
+#include "omnibal/base/philox.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/pack/baselines.h"
 #include "omnibal/plan/epoch.h"
@@ -81,8 +82,12 @@ double samples_a_step(const Zero3Task& task) {
 
 Result<Zero3Run> run_baseline(const Zero3Task& task, const cost::Profile& profile,
                               const recompute::RecomputeMask& full) {
+  // A rank's share of the corpus as it is ordered would be of few sources.
+  std::vector<std::uint32_t> shuffled(task.accepted.begin(), task.accepted.end());
+  PhiloxRng rng(task.seed, RngStream::kBaselineShuffle, static_cast<std::uint32_t>(task.gpus));
+  shuffle(std::span(shuffled), rng);
   const pack::MicroBatches batches = pack::random_micro_batches(
-      task.samples, task.accepted, {.size = task.micro_batch, .dp = task.gpus, .seed = task.seed});
+      task.samples, shuffled, {.size = task.micro_batch, .dp = task.gpus, .seed = task.seed});
   const std::vector<metrics::PackLoad> loads =
       metrics::padded_loads(batches.groups.view(), task.samples);
   OMNIBAL_ASSIGN(const steps::StepTable table,
@@ -128,9 +133,18 @@ codec::Json run_json(const Zero3Run& run) {
 
 }  // namespace
 
+Result<double> zero3_rate(double tflops, const cluster::ClusterSpec& cluster) {
+  const double rate = 1e12 * tflops;
+  if (rate > 0 && rate <= cluster.peak_flops) return rate;
+  return Error(ErrorCode::kInvalidArgument, "ZeRO-3 computes between nothing and the peak")
+      .at_key("--zero3")
+      .with_value(tflops)
+      .with_limit(cluster.peak_flops / 1e12);
+}
+
 Result<Zero3Prediction> predict_zero3(const Zero3Task& task) {
   cluster::ClusterSpec cluster = task.cluster;
-  cluster.achieved_flops = cluster.zero3_flops();
+  cluster.achieved_flops = task.achieved_flops;
   Zero3Prediction zero3;
   zero3.achieved_flops = cluster.achieved_flops;
   OMNIBAL_ASSIGN(const cost::Profile profile,

@@ -62,27 +62,33 @@ std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank) {
-  std::vector<RankIndex> stage_rank;
+  schedule::Schedule one_stage_a_rank;
   for (std::int64_t rank = 0; rank < sizes.pp; ++rank) {
-    stage_rank.emplace_back(static_cast<std::int32_t>(rank));
+    one_stage_a_rank.stage_rank.emplace_back(static_cast<std::int32_t>(rank));
   }
-  return boundary_links(cluster, sizes, dp_rank, stage_rank);
+  return boundary_links(cluster, sizes, dp_rank, one_stage_a_rank);
 }
 
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
-                                          std::span<const RankIndex> stage_rank) {
+                                          const schedule::Schedule& schedule) {
   const auto node_of = [&](RankIndex rank) {
     return ((rank.value() * sizes.dp + dp_rank) * sizes.tp) / cluster.devices_per_node;
   };
-  std::vector<cluster::Link> links;
-  for (std::size_t stage = 0; stage + 1 < stage_rank.size(); ++stage) {
-    const RankIndex from = stage_rank[stage];
-    const RankIndex to = stage_rank[stage + 1];
+  const auto link_between = [&](RankIndex from, RankIndex to) {
+    if (from == to) return cluster::Link{std::numeric_limits<double>::infinity(), 0};
     cluster::Link link = node_of(from) == node_of(to) ? cluster.inner : cluster.outer;
     link.bytes_per_s *= static_cast<double>(sizes.tp);
-    if (from == to) link = {std::numeric_limits<double>::infinity(), 0};
-    links.push_back(link);
+    return link;
+  };
+  const std::vector<RankIndex>& ranks = schedule.stage_rank;
+  std::vector<cluster::Link> links;
+  for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
+    links.push_back(link_between(ranks[stage], ranks[stage + 1]));
+  }
+  for (const RankIndex from : schedule.spread_ranks) {
+    const cluster::Link link = link_between(from, ranks[1]);
+    if (link.bytes_per_s < links.front().bytes_per_s) links.front() = link;
   }
   return links;
 }

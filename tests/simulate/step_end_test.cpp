@@ -68,7 +68,7 @@ TEST(StepEnd, CountsGradientsStatesAndWeightsOfTheDevice) {
   const partition::Cuts cuts{LayerIndex{1}};
   const auto schedule = *make_schedule(ScheduleKind::kOneFOneB, 2, 4);
   const cluster::ClusterSpec cluster = small_cluster();
-  const StepEndCase step{profile, cuts, schedule.stage_rank, cluster, {.tp = 1, .pp = 2, .dp = 4}};
+  const StepEndCase step{profile, cuts, schedule, cluster, {.tp = 1, .pp = 2, .dp = 4}};
   // A stage fills a node: 3/4 of the bytes at 100 a second, three hops of a second.
   const StepEnd distributed = *step_end(step, Reduction::kDistributed);
   EXPECT_THAT(distributed.reduce_s, testing::ElementsAre(3 + 3, 3 + 9));
@@ -86,9 +86,8 @@ TEST(StepEnd, LeavesFrozenLayersOut) {
   const partition::Cuts cuts{LayerIndex{1}};
   const auto schedule = *make_schedule(ScheduleKind::kOneFOneB, 2, 4);
   const cluster::ClusterSpec cluster = small_cluster();
-  const StepEnd end =
-      *step_end({profile, cuts, schedule.stage_rank, cluster, {.tp = 2, .pp = 2, .dp = 2}},
-                Reduction::kAllReduce);
+  const StepEnd end = *step_end({profile, cuts, schedule, cluster, {.tp = 2, .pp = 2, .dp = 2}},
+                                Reduction::kAllReduce);
   EXPECT_EQ(end.reduce_s[0], 0);
   EXPECT_EQ(end.optimizer_s[0], 0);
   EXPECT_DOUBLE_EQ(end.optimizer_s[1], 30 * 150.0 / 1000);
@@ -99,7 +98,7 @@ TEST(StepEnd, AsksForParametersAndTheRateOfTheMemory) {
   const partition::Cuts cuts{LayerIndex{1}};
   const auto schedule = *make_schedule(ScheduleKind::kOneFOneB, 2, 4);
   cluster::ClusterSpec cluster = small_cluster();
-  const StepEndCase step{profile, cuts, schedule.stage_rank, cluster, {.pp = 2}};
+  const StepEndCase step{profile, cuts, schedule, cluster, {.pp = 2}};
   cluster.memory_bytes_per_s = 0;
   EXPECT_EQ(step_end(step, Reduction::kAllReduce).error().where.key, "memory_bytes_per_s");
   EXPECT_TRUE(step_end(step, Reduction::kNone).ok());

@@ -28,16 +28,13 @@ struct ClusterSpec {
   double memory_reserve = 0.06;  // fraction kept free for the allocator and the framework
   double peak_flops = 0;         // per second, bf16
   double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods/cost.md: fitted once)
-  double zero3_achieved_flops = 0;  // the same under ZeRO-3, its collectives included; 0: not known
-  double memory_bytes_per_s = 0;    // of a device's memory; 0: not known
+  double memory_bytes_per_s = 0;  // of a device's memory; 0: not known
   std::int64_t devices_per_node = 8;
   Link inner;  // between devices of a node
   Link outer;  // between nodes, a device's share
 
   /// What a stage may use: memory less the reserve.
   std::int64_t usable_bytes() const;
-  /// zero3_achieved_flops, or achieved_flops where that is not known.
-  double zero3_flops() const;
 };
 
 /// A preset (a100-80g, h100-80g, h200; in any case) or the path of a TOML file

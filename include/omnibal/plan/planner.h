@@ -44,9 +44,9 @@ struct PlanRequest {
   std::optional<std::int64_t> memory_bytes;  // of a device; absent: the cluster's, less its reserve
   std::optional<cost::Profile> profile;      // absent: analytic
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
-  bool free_links = false;  // the prediction without communication
-  bool zero3 = false;       // predict the same corpus on ZeRO-3 too
-  DataPlanOptions data;     // `steps` is filled in by make_plan
+  bool free_links = false;            // the prediction without communication
+  std::optional<double> zero3_flops;  // predict the same corpus on ZeRO-3 too, at this rate
+  DataPlanOptions data;               // `steps` is filled in by make_plan
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
   std::optional<CapQuestion> caps;

@@ -26,6 +26,7 @@ namespace omnibal::plan {
 struct Zero3Task {
   const model::ModelSpec& model;
   const cluster::ClusterSpec& cluster;
+  double achieved_flops = 0;  // per second of a device, collectives included
   metrics::SampleColumns samples;
   std::span<const std::uint32_t> accepted;
   std::span<const metrics::PackLoad> paper_packs;    // of the paper's packer
@@ -51,10 +52,13 @@ struct Zero3Run {
 
 struct Zero3Prediction {
   double achieved_flops = 0;
-  Zero3Run baseline;  // shuffled samples, padded; everything recomputes
+  Zero3Run baseline;  // samples shuffled over all ranks, padded; everything recomputes
   Zero3Run balanced;  // the paper's packs in random order; everything recomputes
   Zero3Run planned;   // the plan's packs in groups alike; the least recomputation that fits
 };
+
+/// FLOPs per second of a device. Error: kInvalidArgument (not above 0, or above the peak).
+Result<double> zero3_rate(double tflops, const cluster::ClusterSpec& cluster);
 
 /// Micro-batches a rank and step: as many as come nearest to the global batch. Errors:
 /// kMemoryInfeasible (planned: even with everything recomputed); those of analytic_profile.

@@ -54,11 +54,12 @@ std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank = 0);
 
-/// The same for stages dealt out to sizes.pp ranks as `stage_rank` says; a boundary inside a rank
-/// takes no time. [stages - 1].
+/// The same for stages dealt out to sizes.pp ranks as `schedule` says; a boundary inside a rank
+/// takes no time. Behind a spread stage, whose micro-batches come from several ranks: the slowest
+/// of their links. [stages - 1].
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
-                                          std::span<const RankIndex> stage_rank);
+                                          const schedule::Schedule& schedule);
 
 /// Times of one pipeline, a load a micro-batch. `links`: one a boundary, or empty: transfers take
 /// no time. O(stages x micro-batches).

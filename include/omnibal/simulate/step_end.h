@@ -3,7 +3,7 @@
 // What ends an optimizer step: gradients are reduced over the data-parallel ranks while other
 // stages still compute, the optimizer runs, and sharded weights are gathered.
 //
-//   OMNIBAL_ASSIGN(const StepEnd end, step_end({profile, cuts, stage_rank, cluster, sizes},
+//   OMNIBAL_ASSIGN(const StepEnd end, step_end({profile, cuts, schedule, cluster, sizes},
 //                                              Reduction::kDistributed));
 //   run_step_end(compiled, end, ready_s, computed_s).makespan_s;
 //
@@ -46,7 +46,7 @@ struct StepEnd {
 struct StepEndCase {
   const cost::Profile& profile;
   const partition::Cuts& cuts;
-  std::span<const RankIndex> stage_rank;  // of the schedule
+  const schedule::Schedule& schedule;
   const cluster::ClusterSpec& cluster;
   cluster::ParallelSizes sizes;  // pp: ranks of the pipeline
 };
