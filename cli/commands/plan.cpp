@@ -41,8 +41,7 @@ struct PlanFlags {
 /// A measured profile holds for one tensor-parallel size.
 Status check_searchable(const PlanFlags& flags) {
   if (flags.profile.empty() || flags.sizes.tp) return {};
-  return Error(ErrorCode::kInvalidArgument,
-               "a measured profile holds for the tp it was measured at")
+  return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the tp of its run")
       .at_key("--tp")
       .with_hint("give --tp beside --profile");
 }
@@ -271,10 +270,7 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
          .help = "Show stages, reasons and sensitivity"},
         reuse_flag(&flags.reuse),
         {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
-        {.name = "--out",
-         .target = &flags.out,
-         .help = "The plan directory",
-         .value_name = "DIR"}}});
+        {.name = "--out", .target = &flags.out, .help = "The plan", .value_name = "DIR"}}});
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ TEST(RowOrder, LightestFirstNextLastHeaviestInTheMiddle) {
 }
 
 TEST(RowOrder, MovesWholeRowsAndLeavesThoseOfZeroWeightPacksWhereTheyAre) {
-  const std::vector<metrics::PackLoad> loads = {
-      {.tokens = 5}, {.tokens = 5}, {.tokens = 1}, {.tokens = 1},
-      {.tokens = 4}, {.tokens = 4}, {.tokens = 9}};
+  const std::vector<metrics::PackLoad> loads = {{.tokens = 5}, {.tokens = 5}, {.tokens = 1},
+                                                {.tokens = 1}, {.tokens = 4}, {.tokens = 4},
+                                                {.tokens = 9}};
   std::vector<std::int64_t> packs = {0, 1, 2, 3, 4, 5, 6, kZeroWeightPack};
   put_light_ends_outside(packs, 2, loads, {.per_token = 1});
   EXPECT_THAT(packs, ElementsAre(2, 3, 0, 1, 4, 5, 6, kZeroWeightPack));
