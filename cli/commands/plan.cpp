@@ -32,6 +32,7 @@ struct PlanFlags {
   StepFlags steps;
   std::string layout = "integrated";
   std::string links = "model";
+  std::optional<double> zero3;  // TFLOP/s
   bool explain = false;
   bool reuse = false;
   bool dry_run = false;
@@ -41,8 +42,7 @@ struct PlanFlags {
 /// A measured profile holds for one tensor-parallel size.
 Status check_searchable(const PlanFlags& flags) {
   if (flags.profile.empty() || flags.sizes.tp) return {};
-  return Error(ErrorCode::kInvalidArgument,
-               "a measured profile holds for the tp it was measured at")
+  return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the tp of its run")
       .at_key("--tp")
       .with_hint("give --tp beside --profile");
 }
@@ -62,6 +62,9 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   }
   request.heads = head_policy(flags.model);
   request.free_links = flags.links == "free";
+  if (flags.zero3) {
+    OMNIBAL_ASSIGN(request.zero3_flops, plan::zero3_rate(*flags.zero3, cluster));
+  }
   request.threads = context.threads;
   if (sizes_are_open(flags.sizes)) {
     OMNIBAL_RETURN_IF_ERROR(check_searchable(flags));
@@ -222,19 +225,26 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
 }
 
 std::vector<Flag> resource_flags(PlanFlags& flags) {
-  return {memory_flag(&flags.memory, "the cluster's less its reserve"),
-          {.name = "--links",
-           .target = &flags.links,
-           .help = "The prediction's transfers between stages; the ablation is always free of them",
-           .choices = {"model", "free"}},
-          {.name = "--profile",
-           .target = &flags.profile,
-           .help = "Measured layer costs to use instead of the analytic ones",
-           .value_name = "FILE"},
-          {.name = "--layout",
-           .target = &flags.layout,
-           .help = "Where the vision tower runs: its layers are pipeline layers",
-           .choices = {"integrated"}}};
+  return {
+      memory_flag(&flags.memory, "the cluster's less its reserve"),
+      {.name = "--links",
+       .target = &flags.links,
+       .help = "Transfers, reduction of gradients and optimizer in the prediction; the ablation is "
+               "always free of them",
+       .choices = {"model", "free"}},
+      {.name = "--zero3",
+       .target = &flags.zero3,
+       .help = "Predict the same corpus on ZeRO-3 too, each device a data-parallel rank at so "
+               "many TFLOP/s, collectives included",
+       .value_name = "TFLOPS"},
+      {.name = "--profile",
+       .target = &flags.profile,
+       .help = "Measured layer costs to use instead of the analytic ones",
+       .value_name = "FILE"},
+      {.name = "--layout",
+       .target = &flags.layout,
+       .help = "Where the vision tower runs: its layers are pipeline layers",
+       .choices = {"integrated"}}};
 }
 
 std::vector<Flag> parallel_flags(PlanFlags& flags) {
@@ -261,13 +271,12 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
          .choices = pack::packer_names()}},
        packing_flags(flags.packing),
        step_flags(flags.steps),
-       {{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},
+       {{.name = "--explain",
+         .target = &flags.explain,
+         .help = "Show stages, reasons and sensitivity"},
         reuse_flag(&flags.reuse),
         {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
-        {.name = "--out",
-         .target = &flags.out,
-         .help = "The plan directory",
-         .value_name = "DIR"}}});
+        {.name = "--out", .target = &flags.out, .help = "The plan", .value_name = "DIR"}}});
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ LeastBottleneck fastest_stages(const RankSearch& search);
 /// Cuts whose fullest stage, each by itself, is least full.
 StageEnds least_full_stages(const RankSearch& search);
 
-/// Cuts at which every stage ends where it should if ranks were equal, as near as layers allow, what
-/// a rank got too much of in its first stages taken off its later ones. They may be off the grid.
+/// Cuts at which every stage ends where it should if ranks were equal, as near as layers allow,
+/// what a rank got too much of in its first stages taken off its later ones. They may be off the
+/// grid.
 StageEnds evened_ranks(const RankSearch& search);
 
 /// The start that needs least at its fullest rank, moved until it fits or no move helps.

@@ -98,7 +98,7 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
                                                const OwnPipeline& own, const Progress& progress) {
   const bool other_packs = &paper.plan != &task.plan;
   const bool other_schedule = own.problem.kind != task.problem.kind;
-  Rows rows(6 + (other_packs ? 1 : 0) + (other_schedule ? 1 : 0), progress);
+  Rows rows(7 + (other_packs ? 1 : 0) + (other_schedule ? 1 : 0), progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
@@ -112,8 +112,9 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   if (other_schedule) {
     rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.recompute});
   }
+  rows.add(task, {"+steps", schedule, *task.dealt, plan.data.loads, plan.cuts, plan.recompute});
   rows.add(task,
-           {"+steps", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
+           {"+order", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
   return rows.take();
 }
 

@@ -94,6 +94,8 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
 
 /// The keys of `partition` (docs/formats.md) except method and solve_seconds.
 codec::Json to_json(const ModelBalance& balance);
+/// `certificate.cuts[]`.
+codec::Json to_json(const std::vector<joint::CutReason>& reasons);
 /// One entry of `stages[]`, of `ranks[]`.
 codec::Json to_json(const metrics::StageSummary& stage);
 codec::Json to_json(const metrics::RankSummary& rank);

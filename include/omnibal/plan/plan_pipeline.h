@@ -28,6 +28,7 @@ struct PlanPipeline {
   schedule::Schedule schedule;
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;
+  simulate::Reduction update = simulate::Reduction::kNone;
   StepPipeline steps;
 };
 
