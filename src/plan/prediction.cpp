@@ -54,18 +54,21 @@ std::int64_t peak_bytes_worst_pack(const Plan& plan, const PipelineProblem& prob
 
 }  // namespace
 
+Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step) {
+  Result<simulate::StepEnd> end = simulate::step_end(step, simulate::Reduction::kDistributed);
+  if (!end && end.error().code == ErrorCode::kMissingKey) return simulate::StepEnd{};
+  return end;
+}
+
 Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan) {
   StepPipeline pipeline{.schedule = problem.schedule,
                         .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
                         .links = {}};
   if (plan.free_links) return pipeline;
   pipeline.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);
-  Result<simulate::StepEnd> end =
-      simulate::step_end({plan.profile, plan.cuts, problem.lists, plan.cluster, plan.sizes},
-                         simulate::Reduction::kDistributed);
-  if (!end && end.error().code == ErrorCode::kMissingKey) return pipeline;
-  OMNIBAL_ASSIGN(pipeline.end, std::move(end));
-  plan.update = simulate::Reduction::kDistributed;
+  OMNIBAL_ASSIGN(pipeline.end,
+                 timed_end({plan.profile, plan.cuts, problem.lists, plan.cluster, plan.sizes}));
+  if (!pipeline.end.empty()) plan.update = simulate::Reduction::kDistributed;
   return pipeline;
 }
 

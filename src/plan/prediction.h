@@ -10,6 +10,10 @@
 
 namespace omnibal::plan {
 
+/// How a step ends with a distributed optimizer; empty where that cannot be timed (the rate of the
+/// memory or the parameters are not known).
+Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step);
+
 /// The plan's stages, links and end of the step, ready to be simulated; `plan.update` becomes kNone
 /// where the end cannot be timed.
 Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan);
