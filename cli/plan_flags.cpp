@@ -49,8 +49,11 @@ std::vector<Flag> resource_flags(PlanFlags& flags) {
        .value_name = "FILE"},
       {.name = "--layout",
        .target = &flags.layout,
-       .help = "Where the vision tower runs: its layers are pipeline layers",
-       .choices = {"integrated"}}};
+       .help =
+           "Where the vision tower runs. A plan is integrated: its layers are pipeline layers; the "
+           "others are predicted beside it, on the devices of the language pipeline (colocated) "
+           "or on some of their own (disjoint), auto: both",
+       .choices = {"integrated", "colocated", "disjoint", "auto"}}};
 }
 
 std::vector<Flag> parallel_flags(PlanFlags& flags) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <sstream>
 
 #include "cli/options/model_flags.h"
 #include "cli/plan_text.h"
@@ -19,16 +18,10 @@ namespace {
 constexpr std::int64_t kMostGpus = 4096;
 constexpr std::size_t kShown = 8;
 
-std::string schedule_text(const plan::ScheduleSpec& schedule) {
-  const std::string_view kind = schedule::to_string(schedule.kind);
-  if (schedule.kind != schedule::ScheduleKind::kInterleaved) return std::string(kind);
-  return fmt::format("{} {}", kind, schedule.chunks);
-}
-
 std::vector<std::string> row_of(const plan::SizeCandidate& candidate, double best_days) {
   const plan::CapPrediction& prediction = candidate.prediction;
   return {fmt::format("{} x {} x {}", candidate.sizes.tp, candidate.sizes.pp, candidate.sizes.dp),
-          schedule_text(candidate.schedule),
+          to_text(candidate.schedule),
           fmt::format("{} x {}", prediction.vision_cap, prediction.token_cap),
           fmt::format("{}", prediction.micro_batches),
           days(candidate.gpu_days) + (candidate.caps ? "" : " ~"),
@@ -42,16 +35,9 @@ std::string candidates_table(const plan::SizeChoice& choice) {
   for (const plan::SizeCandidate& candidate : shown) {
     rows.push_back(row_of(candidate, choice.best().gpu_days));
   }
-  std::istringstream lines(text_table(rows));
-  std::string text;
-  std::string line;
-  std::getline(lines, line);
-  text += line + '\n';
-  for (const plan::SizeCandidate& candidate : shown) {  // to the left of a ragged edge
-    std::getline(lines, line);
-    text += fmt::format("{}  {}\n", line, candidate.reason);
-  }
-  return text;
+  std::vector<std::string> reasons;
+  for (const plan::SizeCandidate& candidate : shown) reasons.push_back(candidate.reason);
+  return text_table(rows, reasons);
 }
 
 std::string counts_table(const SizeSearch& search) {

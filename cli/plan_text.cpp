@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/layout_text.h"
 #include "cli/limits_text.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
@@ -116,6 +117,8 @@ std::string to_text(const plan::Plan& plan, bool with_explanation) {
       plan.free_links ? "free" : "modelled", plan.prediction.step_s,
       format_seconds(3600 * plan.prediction.hours), days(plan.prediction.gpu_days),
       plan.prediction.samples_per_s, 100 * plan.prediction.mfu);
+  if (plan.layouts)
+    text += "\nlayouts, the plan's packs and steps in each:\n" + to_text(*plan.layouts);
   if (with_explanation) text += explained(plan);
   return text;
 }

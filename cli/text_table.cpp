@@ -2,6 +2,7 @@
 #include "cli/text_table.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace omnibal::cli {
 namespace {
@@ -28,6 +29,20 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows) {
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
+  }
+  return text;
+}
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<std::string>& notes) {
+  std::istringstream lines(text_table(rows));
+  std::string text;
+  std::string line;
+  std::getline(lines, line);
+  text += line + '\n';
+  for (const std::string& note : notes) {
+    std::getline(lines, line);
+    text += line + "  " + note + '\n';
   }
   return text;
 }

@@ -23,6 +23,24 @@ Status check_searchable(const PlanFlags& flags) {
       .with_hint("give --tp beside --profile");
 }
 
+/// Layouts that --layout asks to be predicted beside the plan. A measured profile has the tower at
+/// the plan's tp alone.
+Result<std::vector<plan::Layout>> layouts_of(const PlanFlags& flags) {
+  using plan::Layout;
+  std::vector<Layout> layouts;
+  if (flags.layout == "integrated") return layouts;
+  if (!flags.profile.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the layout of its run")
+        .at_key("--layout")
+        .with_value(flags.layout)
+        .with_hint("leave --profile out: the other layouts' costs are analytic");
+  }
+  for (const Layout layout : {Layout::kColocated, Layout::kDisjoint}) {
+    if (flags.layout == "auto" || flags.layout == to_string(layout)) layouts.push_back(layout);
+  }
+  return layouts;
+}
+
 /// All but sizes that are to be searched.
 Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::ClusterSpec& cluster,
                                      const Context& context) {
@@ -43,6 +61,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   if (flags.zero3) {
     OMNIBAL_ASSIGN(request.zero3_flops, plan::zero3_rate(*flags.zero3, cluster));
   }
+  OMNIBAL_ASSIGN(request.layouts, layouts_of(flags));
   request.threads = context.threads;
   if (sizes_are_open(flags.sizes)) {
     OMNIBAL_RETURN_IF_ERROR(check_searchable(flags));

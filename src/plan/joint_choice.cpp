@@ -12,19 +12,6 @@ namespace {
 /// Steps that a choice is judged by: groups are alike, so that a few stand for all.
 constexpr std::int64_t kJudgedSteps = 8;
 
-steps::StepTable evenly_drawn(const steps::StepTable& all) {
-  steps::StepTable few;
-  few.dp = all.dp;
-  few.micro_batches = all.micro_batches;
-  few.num_steps = std::min(all.num_steps, kJudgedSteps);
-  const std::int64_t width = all.dp * all.micro_batches;
-  for (std::int64_t k = 0; k < few.num_steps; ++k) {
-    const auto first = all.pack_ids.begin() + k * all.num_steps / few.num_steps * width;
-    few.pack_ids.insert(few.pack_ids.end(), first, first + width);
-  }
-  return few;
-}
-
 /// Seconds of the drawn steps.
 class Judge {
  public:
@@ -76,6 +63,34 @@ PlanCertificate plan_certificate(joint::Certificate certificate, double bottlene
 }
 
 }  // namespace
+
+steps::StepTable evenly_drawn(const steps::StepTable& all) {
+  steps::StepTable few;
+  few.dp = all.dp;
+  few.micro_batches = all.micro_batches;
+  few.num_steps = std::min(all.num_steps, kJudgedSteps);
+  const std::int64_t width = all.dp * all.micro_batches;
+  for (std::int64_t k = 0; k < few.num_steps; ++k) {
+    const auto first = all.pack_ids.begin() + k * all.num_steps / few.num_steps * width;
+    few.pack_ids.insert(few.pack_ids.end(), first, first + width);
+  }
+  return few;
+}
+
+Plan without_choice(const Plan& plan) {
+  Plan bare;
+  bare.cluster = plan.cluster;
+  bare.data.loads = plan.data.loads;
+  bare.data.steps = plan.data.steps;
+  bare.data_options.limits = plan.data_options.limits;
+  bare.sizes = plan.sizes;
+  bare.micro_batches = plan.micro_batches;
+  bare.schedule = plan.schedule;
+  bare.chunks = plan.chunks;
+  bare.memory_bytes = plan.memory_bytes;
+  bare.free_links = plan.free_links;
+  return bare;
+}
 
 Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
                                    const std::optional<PipelineChoice>& start) {

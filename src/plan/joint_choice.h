@@ -13,6 +13,12 @@
 
 namespace omnibal::plan {
 
+/// A few steps of `all` that stand for it: groups are alike.
+steps::StepTable evenly_drawn(const steps::StepTable& all);
+
+/// What choosing cuts needs of a plan: all but what is chosen.
+Plan without_choice(const Plan& plan);
+
 struct JointChoice {
   PipelineChoice pipeline;
   PlanCertificate certificate;

@@ -7,17 +7,6 @@
 namespace omnibal::plan {
 namespace {
 
-cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
-  cost::Load sum;
-  for (const metrics::PackLoad& load : loads) {
-    sum.vision_units += static_cast<double>(load.vision_units);
-    sum.tokens += static_cast<double>(load.tokens);
-    sum.token_pairs += static_cast<double>(load.token_pairs);
-  }
-  const auto count = static_cast<double>(loads.size());
-  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
-}
-
 /// By layer, what no recomputation spares: static bytes and what a recomputing layer keeps of the
 /// micro-batches that the first stage holds.
 std::vector<double> least_bytes(const PipelineProblem& problem) {
@@ -55,6 +44,17 @@ Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& p
   request.bmp.threads = problem.threads;
   OMNIBAL_ASSIGN(const ModelBalance balance, balance_model(at_mean, request));
   return balance.best.cuts;
+}
+
+cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
+  cost::Load sum;
+  for (const metrics::PackLoad& load : loads) {
+    sum.vision_units += static_cast<double>(load.vision_units);
+    sum.tokens += static_cast<double>(load.tokens);
+    sum.token_pairs += static_cast<double>(load.token_pairs);
+  }
+  const auto count = static_cast<double>(loads.size());
+  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
 }
 
 cost::Load full_pack(const pack::PackLimits& limits) {

@@ -32,6 +32,9 @@ struct PipelineProblem {
   HeldByRanks held;
 };
 
+/// Of packs; there must be one.
+cost::Load mean_load(std::span<const metrics::PackLoad> loads);
+
 struct PipelineChoice {
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;

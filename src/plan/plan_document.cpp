@@ -79,6 +79,7 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
   json["certificate"] = to_json(plan.certificate);
   json["sensitivity"] = to_json(plan.sensitivity);
   if (plan.zero3) json["zero3"] = to_json(*plan.zero3);
+  if (plan.layouts) json["layouts"] = to_json(*plan.layouts);
   return json;
 }
 

@@ -5,6 +5,7 @@
 
 #include "plan/ablation.h"
 #include "plan/joint_choice.h"
+#include "plan/layout_comparison.h"
 #include "plan/model_seconds.h"
 #include "plan/pipeline_choice.h"
 #include "plan/prediction.h"
@@ -173,6 +174,9 @@ Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& 
   OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, plan.cluster, problem, pipeline, plan));
   if (request.zero3_flops) {
     OMNIBAL_ASSIGN(plan.zero3, zero3_of(corpus, model, request, paper, plan));
+  }
+  if (!request.layouts.empty()) {
+    OMNIBAL_ASSIGN(plan.layouts, compare_layouts({model, request, plan, request.layouts}));
   }
   return {};
 }

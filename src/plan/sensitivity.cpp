@@ -24,22 +24,6 @@ bool is_of(const cost::LayerProfile& layer, ModelPart part) {
   return vision == (part == ModelPart::kVision);
 }
 
-/// What choosing cuts needs of a plan.
-Plan without_choice(const Plan& plan) {
-  Plan bare;
-  bare.cluster = plan.cluster;
-  bare.data.loads = plan.data.loads;
-  bare.data.steps = plan.data.steps;
-  bare.data_options.limits = plan.data_options.limits;
-  bare.sizes = plan.sizes;
-  bare.micro_batches = plan.micro_batches;
-  bare.schedule = plan.schedule;
-  bare.chunks = plan.chunks;
-  bare.memory_bytes = plan.memory_bytes;
-  bare.free_links = plan.free_links;
-  return bare;
-}
-
 /// Mean seconds of a step of the epoch with `choice`, on the links of `pipeline`.
 Result<double> mean_seconds(const Plan& plan, const PipelineProblem& problem,
                             const PipelineChoice& choice, StepPipeline pipeline) {

@@ -52,28 +52,22 @@ LimitTask limit_task(const SizeTask& task, const TrainingTarget& target) {
 /// Shares of the time in which sizes.gpus() devices train one sample.
 Result<TimeShares> shares_of(const SizeTask& task, const TrainingTarget& target,
                              const cost::Load& mean, const CapPrediction& prediction) {
-  TimeShares shares;
   const auto tp = static_cast<double>(target.sizes.tp);
-  const double all = prediction.seconds_per_sample * static_cast<double>(target.sizes.gpus());
-  const double busy = useful_seconds(target.profile, mean) * tp;
-  double split = busy;
-  double once = busy;
+  DeviceSeconds seconds;
+  seconds.all = prediction.seconds_per_sample * static_cast<double>(target.sizes.gpus());
+  seconds.busy = useful_seconds(target.profile, mean) * tp;
+  seconds.split = seconds.once = seconds.busy;
   if (!task.request.profile) {
     const cost::AnalyticOptions free{
         .tp = target.sizes.tp, .dp = target.sizes.dp, .heads = task.request.heads};
     OMNIBAL_ASSIGN(const cost::Profile no_links,
                    cost::analytic_profile(task.model, task.cluster, free));
     OMNIBAL_ASSIGN(const cost::Profile alone, cost::analytic_profile(task.model, task.cluster, {}));
-    split = useful_seconds(no_links, mean) * tp;
-    once = useful_seconds(alone, mean);
+    seconds.split = useful_seconds(no_links, mean) * tp;
+    seconds.once = useful_seconds(alone, mean);
   }
-  shares.model = once / all;
-  shares.replicated = (split - once) / all;
-  shares.tensor = (busy - split) / all;
-  shares.recompute = busy * prediction.recompute_share / (1 - prediction.recompute_share) / all;
-  shares.idle =
-      std::max(0.0, 1 - shares.model - shares.replicated - shares.tensor - shares.recompute);
-  return shares;
+  seconds.recompute = seconds.busy * prediction.recompute_share / (1 - prediction.recompute_share);
+  return time_shares(seconds);
 }
 
 Result<SizeCandidate> candidate_of(const SizeTask& task, const TrainingTarget& target,

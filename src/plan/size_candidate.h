@@ -26,8 +26,4 @@ Result<SizeCandidate> predict_quickly(const SizeTask& task, const RunShape& shap
 /// With caps chosen as a plan chooses them: seconds. Same errors.
 Result<SizeCandidate> predict_in_full(const SizeTask& task, const RunShape& shape);
 
-/// Says of each why it wins or loses: the part of the devices' time in which it and the best differ
-/// most.
-void explain(std::vector<SizeCandidate>& ranked);
-
 }  // namespace omnibal::plan

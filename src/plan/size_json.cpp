@@ -10,10 +10,6 @@ Json to_json(const cluster::ParallelSizes& sizes) {
   return {{"tp", sizes.tp}, {"pp", sizes.pp}, {"dp", sizes.dp}};
 }
 
-Json to_json(const ScheduleSpec& schedule) {
-  return {{"kind", schedule::to_string(schedule.kind)}, {"chunks", schedule.chunks}};
-}
-
 Json to_json(const SizeCandidate& candidate) {
   const CapPrediction& prediction = candidate.prediction;
   Json parallel = to_json(candidate.sizes);
@@ -25,12 +21,7 @@ Json to_json(const SizeCandidate& candidate) {
           {"seconds_per_sample", prediction.seconds_per_sample},
           {"gpu_days", candidate.gpu_days},
           {"peak_bytes", prediction.peak_bytes},
-          {"shares",
-           {{"model", candidate.shares.model},
-            {"replicated", candidate.shares.replicated},
-            {"tensor", candidate.shares.tensor},
-            {"recompute", candidate.shares.recompute},
-            {"idle", candidate.shares.idle}}},
+          {"shares", to_json(candidate.shares)},
           {"refined", candidate.caps.has_value()},
           {"reason", candidate.reason}};
 }

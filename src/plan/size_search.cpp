@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "omnibal/base/parallel.h"
@@ -166,7 +167,11 @@ Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) 
     if (full) choice.ranked[i] = *std::move(full);
   }
   std::ranges::sort(choice.ranked, better);
-  explain(choice.ranked);
+  SizeCandidate& best = choice.ranked.front();
+  best.reason = why_it_wins(best.shares);
+  for (SizeCandidate& other : std::span(choice.ranked).subspan(1)) {
+    other.reason = why_it_loses({other.shares, other.gpu_days}, {best.shares, best.gpu_days});
+  }
   return choice;
 }
 

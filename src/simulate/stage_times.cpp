@@ -2,6 +2,7 @@
 #include "omnibal/simulate/stage_times.h"
 
 #include <cassert>
+#include <cmath>
 #include <limits>
 
 namespace omnibal::simulate {
@@ -19,6 +20,13 @@ void resize(PipelineTimes& times, std::size_t num_stages, std::size_t num_micro_
                                      &times.recompute_s, &times.activation_s, &times.gradient_s}) {
     field->resize(num_stages * num_micro_batches);
   }
+}
+
+cost::Load in_whole_units(cost::Load load, std::int64_t multiple) {
+  if (multiple == 1) return load;
+  const auto step = static_cast<double>(multiple);
+  load.vision_units = std::ceil(load.vision_units / step) * step;
+  return load;
 }
 
 }  // namespace
@@ -101,10 +109,11 @@ void fill_pipeline_times(std::span<const StageCost> stages, std::span<const clus
   for (const cost::Load& load : loads) {
     for (std::size_t s = 0; s < stages.size(); ++s, ++cell) {
       const StageCost& stage = stages[s];
-      out.forward_s[cell] = stage.forward_s.at(load);
-      out.backward_s[cell] = stage.backward_s.at(load);
-      out.weight_grad_s[cell] = stage.weight_grad_s.at(load);
-      out.recompute_s[cell] = stage.recompute_s.at(load);
+      const cost::Load timed = in_whole_units(load, stage.unit_multiple);
+      out.forward_s[cell] = stage.forward_s.at(timed);
+      out.backward_s[cell] = stage.backward_s.at(timed);
+      out.weight_grad_s[cell] = stage.weight_grad_s.at(timed);
+      out.recompute_s[cell] = stage.recompute_s.at(timed);
       const bool sends = s < links.size();
       out.activation_s[cell] = sends ? transfer_s(links[s], stage.boundary_bytes.at(load)) : 0.0;
       out.gradient_s[cell] = sends ? transfer_s(links[s], stage.gradient_bytes.at(load)) : 0.0;

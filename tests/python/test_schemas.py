@@ -115,6 +115,12 @@ def test_answers(small_corpus, small_plan, tmp_path):
         validate_answer(answer, command)
 
 
+def test_answers_of_searched_plans(small_corpus, tmp_path):
+    answer = ask("plan", small_corpus, *PAPER_RUN, "--layout", "auto", "--out", tmp_path / "plan")
+    validate_answer(answer, "plan")
+    check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
+
+
 @pytest.mark.parametrize("kind", ["interleaved", "zb-h1", "zb-v"])
 def test_answers_of_other_schedules(small_corpus, kind, tmp_path):
     schedule = ["--schedule", kind]

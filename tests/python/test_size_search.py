@@ -60,3 +60,30 @@ def test_what_cannot_be_searched(small_corpus):
     refuse(2, "plan", small_corpus, *MODEL, "--hours", 0, "--dry-run")
     error = refuse(2, "plan", small_corpus, *MODEL, "--hours", 0.001, "--gpus", 16, "--dry-run")
     assert "16 GPUs" in error["message"]
+
+
+def test_layouts_beside_a_plan(small_corpus, tmp_path):
+    sizes = ("--gpus", 16, "--tp", 2, "--pp", 4, "--schedule", "1f1b")
+    plan = ask("plan", small_corpus, *MODEL, *sizes, "--layout", "auto", "--out", tmp_path / "plan")
+    layouts = plan["layouts"]
+    steps = [row["step_s"] for row in layouts["ranked"]]
+    assert steps == sorted(steps) and layouts["best"] == layouts["ranked"][0]["layout"]
+    assert {row["layout"] for row in layouts["ranked"]} == {"integrated", "colocated", "disjoint"}
+    assert all(row["reason"] and row["peak_bytes"] <= plan["memory_bytes"] for row in layouts["ranked"])
+    own = next(row for row in layouts["ranked"] if row["layout"] == "integrated")
+    assert plan["layout"] == "integrated" and own["step_s"] == plan["prediction"]["step_s"]
+    # Heads that tp 2 cannot split are no matter of a tower at tp 1.
+    assert all(row["shares"]["replicated"] < 1e-9 for row in layouts["ranked"]
+               if row.get("vision", {}).get("tp") == 1)
+    assert own["shares"]["replicated"] > 0.05
+    assert ask("verify", tmp_path / "plan")["ok"]
+    only = ask("plan", small_corpus, *MODEL, *sizes, "--layout", "disjoint", "--dry-run")["layouts"]
+    assert {row["layout"] for row in only["ranked"]} == {"integrated", "disjoint"}
+
+
+def test_no_layouts_of_a_measured_profile(small_corpus, tmp_path):
+    ask("profile", "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--tp", 2,
+        "--out", tmp_path / "profile.json")
+    error = refuse(2, "plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 2, "--pp", 4, "--profile",
+                   tmp_path / "profile.json", "--layout", "auto", "--dry-run")
+    assert error["where"]["key"] == "--layout"

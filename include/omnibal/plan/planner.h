@@ -26,6 +26,7 @@
 #include "omnibal/model/model.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/plan/data_plan.h"
+#include "omnibal/plan/layout.h"
 #include "omnibal/plan/limit_search.h"
 #include "omnibal/plan/plan_certificate.h"
 #include "omnibal/plan/sensitivity.h"
@@ -47,6 +48,7 @@ struct PlanRequest {
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
   bool free_links = false;            // the prediction without communication
   std::optional<double> zero3_flops;  // predict the same corpus on ZeRO-3 too, at this rate
+  std::vector<Layout> layouts;        // to predict beside the plan's own; not with a profile
   DataPlanOptions data;               // `steps` is filled in by make_plan
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
@@ -100,6 +102,7 @@ struct Plan {
   PlanCertificate certificate;
   std::vector<SensitivityCase> sensitivity;
   std::optional<Zero3Prediction> zero3;
+  std::optional<LayoutComparison> layouts;
 };
 
 /// micro-batches a rank and step: global_batch / (dp x micro_batch). Error: kSizesDoNotDivide with

@@ -23,16 +23,10 @@
 #include "omnibal/model/model.h"
 #include "omnibal/plan/limit_search.h"
 #include "omnibal/plan/planner.h"
+#include "omnibal/plan/schedule_spec.h"
+#include "omnibal/plan/time_shares.h"
 
 namespace omnibal::plan {
-
-/// A kind of schedule and how many stages a rank then runs.
-struct ScheduleSpec {
-  schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
-  std::int32_t chunks = 1;
-
-  friend bool operator==(const ScheduleSpec&, const ScheduleSpec&) = default;
-};
 
 /// 1F1B, interleaved with 2 and 4 chunks, zb-h1 and zb-v: those of `chunks`, if given. GPipe has
 /// the bubble of 1F1B and holds more.
@@ -53,15 +47,6 @@ struct SizeTask {
   const cluster::ClusterSpec& cluster;
   const PlanRequest& request;  // all but sizes; caps absent: those of request.data.limits
   SizeQuestion asked;
-};
-
-/// Where the devices' time goes, as fractions of all of it.
-struct TimeShares {
-  double model = 0;       // forward and backward, each once
-  double replicated = 0;  // attention heads that tensor parallelism cannot split
-  double tensor = 0;      // collectives of tensor parallelism beyond tp 2
-  double recompute = 0;
-  double idle = 0;  // bubble, imbalance, transfers
 };
 
 struct SizeCandidate {

@@ -30,6 +30,9 @@ struct StageCost {
   cost::LinearCost recompute_s;     // of the layers that recompute
   cost::LinearCost boundary_bytes;  // to the next stage; last stage: 0
   cost::LinearCost gradient_bytes;  // back over the same boundary; 0 if nothing before trains
+  /// Times are those of the next multiple of so many vision units: devices that share a micro-batch
+  /// by whole units wait for the one with most.
+  std::int64_t unit_multiple = 1;
 };
 
 /// A profile's layers as stages sum them up: for many cuts of one profile.
