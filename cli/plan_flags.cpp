@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "cli/plan_diff_text.h"
 #include "cli/plan_reuse.h"
 #include "omnibal/codec/hash.h"
 #include "omnibal/pack/method.h"
@@ -115,6 +116,7 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
        {{.name = "--explain",
          .target = &flags.explain,
          .help = "Show stages, reasons and sensitivity"},
+        diff_flag(&flags.diff),
         reuse_flag(&flags.reuse),
         {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
         {.name = "--out", .target = &flags.out, .help = "The plan", .value_name = "DIR"}}});

@@ -32,6 +32,7 @@ struct PlanFlags {
   std::optional<double> zero3;  // TFLOP/s
   bool explain = false;
   bool reuse = false;
+  std::string diff;
   bool dry_run = false;
   std::string out;
 };

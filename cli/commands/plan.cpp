@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/plan_diff_text.h"
 #include "cli/plan_flags.h"
 #include "cli/plan_reuse.h"
 #include "cli/plan_sizes.h"
@@ -160,6 +161,7 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   PlanSubject subject;
   OMNIBAL_ASSIGN(subject.model, load_model(flags.model));
   OMNIBAL_ASSIGN(subject.cluster, cluster::load_cluster(flags.model.cluster));
+  OMNIBAL_ASSIGN(const std::optional<codec::Json> other, read_other(flags.diff));
   OMNIBAL_ASSIGN(plan::PlanRequest request, request_of(flags, subject.cluster, context));
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.packing));
   OMNIBAL_ASSIGN(subject.loaded, load_corpus(flags.corpus, context));
@@ -170,9 +172,15 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
   OMNIBAL_ASSIGN(provenance.configuration, configuration_files(flags));
   if (flags.reuse) {
     OMNIBAL_ASSIGN(std::optional<Output> kept, keep_plan(flags.out, provenance, context));
-    if (kept) return *std::move(kept);
+    if (kept) {
+      if (other) add_diff(flags.diff, *other, *kept);
+      return *std::move(kept);
+    }
   }
-  return make_and_write(flags, subject, std::move(request), provenance, context);
+  OMNIBAL_ASSIGN(Output output,
+                 make_and_write(flags, subject, std::move(request), provenance, context));
+  if (other) add_diff(flags.diff, *other, output);
+  return output;
 }
 
 }  // namespace

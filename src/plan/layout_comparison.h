@@ -13,7 +13,7 @@ namespace omnibal::plan {
 struct LayoutTask {
   const model::ModelSpec& model;
   const PlanRequest& request;
-  const Plan& plan;                // predicted
+  const Plan& plan;               // predicted
   std::span<const Layout> asked;  // beside the plan's own
 };
 

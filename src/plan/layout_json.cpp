@@ -43,8 +43,7 @@ codec::Json to_json(const LayoutComparison& comparison) {
     json["ranked"].push_back(to_json(prediction));
   }
   for (const RefusedLayout& refused : comparison.refused) {
-    json["refused"].push_back(
-        {{"layout", to_string(refused.layout)}, {"reason", refused.reason}});
+    json["refused"].push_back({{"layout", to_string(refused.layout)}, {"reason", refused.reason}});
   }
   return json;
 }

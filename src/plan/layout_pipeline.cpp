@@ -17,7 +17,8 @@ namespace {
 
 /// The first `part` of the tower's layers that can recompute.
 recompute::RecomputeMask tower_mask(std::span<const cost::LayerCost> tower, double part) {
-  const auto able = static_cast<double>(std::ranges::count(tower, true, &cost::LayerCost::can_recompute));
+  const auto able =
+      static_cast<double>(std::ranges::count(tower, true, &cost::LayerCost::can_recompute));
   auto left = static_cast<std::int64_t>(part * able + 0.5);
   recompute::RecomputeMask mask(tower.size(), false);
   for (std::size_t i = 0; i < tower.size() && left > 0; ++i) {
@@ -57,9 +58,9 @@ Plan language_plan(const Plan& plan, const cost::Profile& profile, std::size_t n
                    const TowerChoice& choice) {
   Plan language = without_choice(plan);
   language.profile = profile;
-  language.profile.layers.erase(language.profile.layers.begin(),
-                                language.profile.layers.begin() +
-                                    static_cast<std::ptrdiff_t>(num_vision));
+  language.profile.layers.erase(
+      language.profile.layers.begin(),
+      language.profile.layers.begin() + static_cast<std::ptrdiff_t>(num_vision));
   language.schedule = choice.schedule.kind;
   language.chunks = choice.schedule.chunks;
   if (choice.tower.place == schedule::VisionPlace::kApart) language.sizes.pp -= choice.tower.ranks;
@@ -87,8 +88,8 @@ Status judge(const Plan& plan, LayoutPipeline& out) {
   OMNIBAL_ASSIGN(const StepPipeline pipeline, pipeline_of(plan, out));
   const std::vector<double> seconds =
       step_seconds(pipeline, evenly_drawn(*plan.data.steps), plan.data.loads, 1);
-  out.judged_s = std::accumulate(seconds.begin(), seconds.end(), 0.0) /
-                 static_cast<double>(seconds.size());
+  out.judged_s =
+      std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
   return {};
 }
 
@@ -97,12 +98,10 @@ Status judge(const Plan& plan, LayoutPipeline& out) {
 Result<cost::Profile> profile_of_tower(const LayoutTask& task, const SpreadTower& tower,
                                        bool tensor_links) {
   const cluster::ParallelSizes& sizes = task.plan.sizes;
-  return spread_profile(task.model, task.plan.cluster,
-                        {.tp = sizes.tp,
-                         .dp = sizes.dp,
-                         .heads = task.request.heads,
-                         .tensor_links = tensor_links},
-                        sizes, tower);
+  return spread_profile(
+      task.model, task.plan.cluster,
+      {.tp = sizes.tp, .dp = sizes.dp, .heads = task.request.heads, .tensor_links = tensor_links},
+      sizes, tower);
 }
 
 Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& choice) {
@@ -123,8 +122,7 @@ Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& c
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(language, 1));
   const Result<PipelineChoice> start = choose_pipeline(problem, PartitionMethod::kMinMax);
   OMNIBAL_ASSIGN(const JointChoice joint,
-                 choose_jointly(problem, language,
-                                start ? std::optional(*start) : std::nullopt));
+                 choose_jointly(problem, language, start ? std::optional(*start) : std::nullopt));
   put_together(joint.pipeline, mask, made);
   made.schedule = schedule::with_vision_stage(
       problem.lists, {choice.tower.place, static_cast<std::int32_t>(choice.tower.ranks)});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A language pipeline beside a spread tower: its cuts and recomputation, and what it is simulated as.
+// A language pipeline beside a spread tower: its cuts and recomputation, and what it is simulated
+// as.
 #pragma once
 
 #include "omnibal/plan/epoch.h"
@@ -18,9 +19,9 @@ struct TowerChoice {
 
 struct LayoutPipeline {
   TowerChoice choice;
-  cost::Profile profile;         // of all layers
-  schedule::Schedule schedule;   // the tower's stage in front
-  partition::Cuts cuts;          // of all layers
+  cost::Profile profile;        // of all layers
+  schedule::Schedule schedule;  // the tower's stage in front
+  partition::Cuts cuts;         // of all layers
   recompute::RecomputeMask recompute;
   std::int64_t peak_bytes = 0;  // of the fullest rank, a full pack in every micro-batch
   double judged_s = 0;          // mean over a few of the plan's steps

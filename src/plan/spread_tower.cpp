@@ -24,8 +24,7 @@ struct Sharding {
 
 Sharding sharding_of(const cluster::ClusterSpec& cluster, const cluster::ParallelSizes& sizes,
                      const SpreadTower& tower) {
-  const std::int64_t all =
-      std::max<std::int64_t>(1, sizes.tp * tower.ranks * sizes.dp / tower.tp);
+  const std::int64_t all = std::max<std::int64_t>(1, sizes.tp * tower.ranks * sizes.dp / tower.tp);
   const std::int64_t in_node = std::max<std::int64_t>(1, cluster.devices_per_node / tower.tp);
   return {static_cast<double>(std::min(in_node, all)), static_cast<double>(all)};
 }
@@ -33,8 +32,8 @@ Sharding sharding_of(const cluster::ClusterSpec& cluster, const cluster::Paralle
 /// Bytes of one device for a layer of so many parameters.
 double sharded_bytes(double parameters, bool trainable, const Sharding& sharding) {
   if (!trainable) return parameters * kWeightBytes / sharding.in_node;
-  return parameters * ((kWeightBytes + kGradientBytes) / sharding.in_node +
-                       kOptimizerBytes / sharding.all);
+  return parameters *
+         ((kWeightBytes + kGradientBytes) / sharding.in_node + kOptimizerBytes / sharding.all);
 }
 
 /// What a device holds of gathered layers while it runs them; nothing where none is sharded.

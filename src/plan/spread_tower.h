@@ -26,8 +26,7 @@ std::int32_t num_vision_layers(const cost::Profile& profile);
 Result<cost::Profile> spread_profile(const model::ModelSpec& model,
                                      const cluster::ClusterSpec& cluster,
                                      const cost::AnalyticOptions& options,
-                                     const cluster::ParallelSizes& sizes,
-                                     const SpreadTower& tower);
+                                     const cluster::ParallelSizes& sizes, const SpreadTower& tower);
 
 /// Vision units of a micro-batch are shared by whole ones: its time is that of the next multiple.
 /// kBefore shares those of all micro-batches of a rank together: 1.

@@ -81,7 +81,9 @@ TEST(ExplainedPlan, ScalesTheLayersOfOnePartOnly) {
                           *profile.layers[i].kind != model::LayerKind::kVisionBlock &&
                           *profile.layers[i].kind != model::LayerKind::kProjector;
     any_other = any_other || language;
-    if (profile.layers[i].forward_s.at(load) > 0) EXPECT_DOUBLE_EQ(factor, language ? 1 : 2) << i;
+    if (profile.layers[i].forward_s.at(load) > 0) {
+      EXPECT_DOUBLE_EQ(factor, language ? 1 : 2) << i;
+    }
   }
   EXPECT_TRUE(any_other);
 }

@@ -53,9 +53,9 @@ TEST(Layouts, PredictWhatTheirSchedulesTake) {
     const auto chunks = one.schedule.chunks;
     const auto language_ranks = static_cast<std::int32_t>(
         one.layout == Layout::kDisjoint ? plan.sizes.pp - one.tower->ranks : plan.sizes.pp);
-    const auto language = schedule::make_schedule(
-        one.schedule.kind, language_ranks * chunks, static_cast<std::int32_t>(plan.micro_batches),
-        {.chunks = chunks});
+    const auto language =
+        schedule::make_schedule(one.schedule.kind, language_ranks * chunks,
+                                static_cast<std::int32_t>(plan.micro_batches), {.chunks = chunks});
     const auto whole = schedule::with_vision_stage(
         *language, {one.tower->place, static_cast<std::int32_t>(one.tower->ranks)});
     const StepPipeline pipeline{
@@ -64,8 +64,8 @@ TEST(Layouts, PredictWhatTheirSchedulesTake) {
         .links = {}};
     const std::vector<double> seconds =
         step_seconds(pipeline, *plan.data.steps, plan.data.loads, 1);
-    const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) /
-                        static_cast<double>(seconds.size());
+    const double mean =
+        std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
     EXPECT_NEAR(one.step_s, mean, 1e-12 * mean) << to_string(one.layout);
     EXPECT_EQ(one.cuts.front().value(), num_vision_layers(plan.profile));
   }
@@ -136,11 +136,10 @@ TEST_F(SpreadTowers, ShardWeightsInANodeAndOptimizerStatesOverAll) {
   const double parameters = alone.layers[block].parameters;
   EXPECT_NEAR(tower.layers[block].static_bytes.constant, parameters * 18 / 8, 1);
   // The largest layer is gathered with the next one's weights, its gradients whole.
-  const double largest =
-      std::ranges::max_element(alone.layers.begin(),
-                               alone.layers.begin() + num_vision_layers(alone), {},
-                               &cost::LayerProfile::parameters)
-          ->parameters;
+  const double largest = std::ranges::max_element(alone.layers.begin(),
+                                                  alone.layers.begin() + num_vision_layers(alone),
+                                                  {}, &cost::LayerProfile::parameters)
+                             ->parameters;
   EXPECT_NEAR(tower.layers[0].static_bytes.constant,
               alone.layers[0].parameters * 18 / 8 + largest * (2 * 2 + 4), 1);
 }
@@ -177,7 +176,8 @@ TEST_F(SpreadTowers, ALanguageRankHoldsNoMoreMicroBatchesThanSaid) {
       cost::Profile rest = tower;
       rest.layers.erase(rest.layers.begin(), rest.layers.begin() + num_vision);
       partition::Cuts of_rest;
-      for (const LayerIndex cut : language_cuts) of_rest.push_back(LayerIndex{cut.value() - num_vision});
+      for (const LayerIndex cut : language_cuts)
+        of_rest.push_back(LayerIndex{cut.value() - num_vision});
       const auto without = simulate::peak_bytes(language, rest, of_rest, {}, loads);
       const std::int64_t most = fixed + held_by_language_rank({place, 1, 4}, micro_batches) * kept;
       for (std::size_t r = 0; r < without.size(); ++r) {

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`plan` without sizes: what is searched, what the plan says about it, and how few GPUs suffice."""
 
-from conftest import ask, refuse
+import json
+
+from conftest import PAPER_PLAN, PAPER_RUN, ask, refuse
 
 MODEL = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 256,
          "--links", "free")
@@ -87,3 +89,14 @@ def test_no_layouts_of_a_measured_profile(small_corpus, tmp_path):
     error = refuse(2, "plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 2, "--pp", 4, "--profile",
                    tmp_path / "profile.json", "--layout", "auto", "--dry-run")
     assert error["where"]["key"] == "--layout"
+
+
+def test_a_plan_against_another(small_corpus, small_plan, tmp_path):
+    same = ask("plan", small_corpus, *PAPER_PLAN, "--diff", small_plan, "--dry-run")["diff"]
+    assert same == {"other": str(small_plan), "changes": []}
+    answer = ask("plan", small_corpus, *PAPER_RUN, "--diff", small_plan, "--out", tmp_path / "plan")
+    changes = {change["key"]: change for change in answer["diff"]["changes"]}
+    assert changes["schedule.kind"]["other"] == "1f1b"
+    assert changes["prediction.step_s"]["ratio"] < 1
+    assert "diff" not in json.loads((tmp_path / "plan" / "plan.json").read_text())
+    refuse(2, "plan", small_corpus, *PAPER_RUN, "--diff", tmp_path / "none", "--dry-run")

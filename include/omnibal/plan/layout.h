@@ -3,9 +3,10 @@
 // Layouts: where the vision tower runs. Its layers in the pipeline (integrated), on the devices of
 // the language pipeline beside their stages (colocated), or on devices of its own (disjoint).
 //
-//   OMNIBAL_ASSIGN(LayoutComparison layouts, compare_layouts({model, request, plan, {kColocated}}));
-//   layouts.ranked.front().layout;      // that of the shortest step
-//   layouts.ranked.back().reason;       // "recomputation takes 8.1 % of the time, 0.0 % in the best"
+//   OMNIBAL_ASSIGN(LayoutComparison layouts, compare_layouts({model, request, plan,
+//   {kColocated}})); layouts.ranked.front().layout;      // that of the shortest step
+//   layouts.ranked.back().reason;       // "recomputation takes 8.1 % of the time, 0.0 % in the
+//   best"
 //
 // Not plans: a plan is integrated. The others are predicted for its packs and steps.
 #pragma once
@@ -41,8 +42,8 @@ struct LayoutPrediction {
   ScheduleSpec schedule;             // of the pipeline, of language layers alone beside a tower
   partition::Cuts cuts;              // of all layers; a tower is all before the first
   recompute::RecomputeMask recompute;
-  double step_s = 0;    // mean over the epoch
-  double gpu_days = 0;  // of an epoch
+  double step_s = 0;            // mean over the epoch
+  double gpu_days = 0;          // of an epoch
   std::int64_t peak_bytes = 0;  // of the fullest rank, at the caps
   TimeShares shares;
   std::string reason = {};  // of the best: where its time goes; of the others: why they lose

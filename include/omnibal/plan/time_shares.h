@@ -26,10 +26,10 @@ struct TimeShares {
 
 /// Device-seconds of the same work.
 struct DeviceSeconds {
-  double all = 0;   // that it takes, on all devices
-  double once = 0;  // forward and backward on one device alone
-  double split = 0; // on all tensor-parallel devices without their collectives
-  double busy = 0;  // with them
+  double all = 0;    // that it takes, on all devices
+  double once = 0;   // forward and backward on one device alone
+  double split = 0;  // on all tensor-parallel devices without their collectives
+  double busy = 0;   // with them
   double recompute = 0;
 };
 TimeShares time_shares(const DeviceSeconds& seconds);
