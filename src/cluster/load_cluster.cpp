@@ -86,9 +86,9 @@ Status check_rates(const ClusterSpec& cluster, const std::string& file) {
 Result<ClusterSpec> read_cluster(const std::string& file) {
   OMNIBAL_ASSIGN(const Json root, codec::read_toml(file));
   const JsonFields fields(root, file);
-  OMNIBAL_RETURN_IF_ERROR(
-      fields.only({"name", "base", "device_memory", "memory_reserve", "peak_flops",
-                   "achieved_flops", "memory_bytes_per_s", "devices_per_node", "inner", "outer"}));
+  OMNIBAL_RETURN_IF_ERROR(fields.only({"name", "base", "device_memory", "memory_reserve",
+                                       "peak_flops", "achieved_flops", "memory_bytes_per_s",
+                                       "host_bytes_per_s", "devices_per_node", "inner", "outer"}));
   ClusterSpec cluster;
   const bool required = !fields.has("base");
   if (!required) {
@@ -106,6 +106,7 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "achieved_flops", required, cluster.achieved_flops));
   OMNIBAL_RETURN_IF_ERROR(
       read_rate(fields, "memory_bytes_per_s", false, cluster.memory_bytes_per_s));
+  OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "host_bytes_per_s", false, cluster.host_bytes_per_s));
   OMNIBAL_ASSIGN(cluster.devices_per_node,
                  fields.integer_or("devices_per_node", cluster.devices_per_node, 1, 100000));
   OMNIBAL_RETURN_IF_ERROR(read_link(fields, file, "inner", required, cluster.inner));

@@ -24,6 +24,7 @@ ClusterSpec make_hopper(std::string name, std::int64_t memory, double memory_byt
           .peak_flops = kPeak,
           .achieved_flops = kAchievedFraction * kPeak,
           .memory_bytes_per_s = memory_bytes_per_s,
+          .host_bytes_per_s = 50e9,         // PCIe 5 x 16, as transfers reach it
           .inner = {450e9, kInnerLatency},  // NVLink 4, one way
           .outer = {50e9, kOuterLatency}};  // NDR InfiniBand, an adapter a device
 }
@@ -34,6 +35,7 @@ std::array<ClusterSpec, 3> make_clusters() {
                          .peak_flops = kA100Peak,
                          .achieved_flops = kA100Achieved,
                          .memory_bytes_per_s = 2039e9,
+                         .host_bytes_per_s = 25e9,         // PCIe 4 x 16, as transfers reach it
                          .inner = {300e9, kInnerLatency},  // NVLink 3, one way
                          .outer = {25e9, kOuterLatency}};  // HDR InfiniBand
   return {a100, make_hopper("h100-80g", std::int64_t{80} << 30, 3350e9),

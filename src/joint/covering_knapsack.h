@@ -22,6 +22,8 @@ struct CoverOption {
   std::int64_t saving = 0;  // bytes of one micro-batch, > 0
   Ticks cost = 0;
   std::int32_t choice = 0;  // as LayerChoices have it
+
+  friend bool operator==(const CoverOption&, const CoverOption&) = default;
 };
 
 /// Layers that are alike.

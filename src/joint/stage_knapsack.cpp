@@ -9,23 +9,59 @@
 namespace omnibal::joint {
 namespace {
 
-/// Options that no other beats in both cost and saving, most saving first.
-std::vector<CoverOption> useful_options(const JointLayer& layer, const TickScale& scale) {
-  std::vector<CoverOption> options;
+/// A choice as an option, and what it rebuilds at once.
+struct Candidate {
+  CoverOption option;
+  std::int64_t transient = 0;
+};
+
+/// All that save anything, most saving first.
+std::vector<Candidate> candidates_of(const JointLayer& layer, const TickScale& scale) {
+  std::vector<Candidate> candidates;
   for (std::size_t c = 0; c < layer.choices.size(); ++c) {
-    const std::int64_t saving = layer.activation_bytes - layer.choices[c].kept_bytes;
+    const RecomputeChoice& choice = layer.choices[c];
+    const std::int64_t saving = layer.activation_bytes - choice.kept_bytes;
     if (saving <= 0) continue;
-    options.push_back(
-        {saving, scale.ticks(layer.choices[c].recompute_s), static_cast<std::int32_t>(c) + 1});
+    candidates.push_back(
+        {{saving, scale.ticks(choice.recompute_s), static_cast<std::int32_t>(c) + 1},
+         transient_bytes(layer, choice)});
   }
-  std::ranges::stable_sort(options, [](const CoverOption& a, const CoverOption& b) {
-    return std::tie(b.saving, a.cost) < std::tie(a.saving, b.cost);
+  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tie(b.option.saving, a.option.cost) < std::tie(a.option.saving, b.option.cost);
   });
+  return candidates;
+}
+
+/// Options within `transient` that no other beats in both cost and saving, most saving first.
+std::vector<CoverOption> useful_options(const std::vector<Candidate>& candidates,
+                                        std::int64_t transient) {
   std::vector<CoverOption> useful;
-  for (const CoverOption& option : options) {  // most saving first: later ones must be cheaper
+  for (const Candidate& candidate : candidates) {  // later ones must be cheaper
+    if (candidate.transient > transient) continue;
+    const CoverOption& option = candidate.option;
     if (useful.empty() || option.cost < useful.back().cost) useful.push_back(option);
   }
   return useful;
+}
+
+bool cheaper(const CoverIncrement& a, const CoverIncrement& b) {
+  return is_cheaper(a.cost, a.saving, b.cost, b.saving);
+}
+
+/// Increments of `options` whose cost a byte rises.
+std::vector<CoverIncrement> hull_of(const std::vector<CoverOption>& options) {
+  std::vector<CoverIncrement> hull;
+  CoverOption last;
+  for (const CoverOption& option : std::views::reverse(options)) {
+    CoverIncrement step{0, option.saving - last.saving, option.cost - last.cost};
+    while (!hull.empty() && !cheaper(hull.back(), step)) {
+      step = {0, step.saving + hull.back().saving, step.cost + hull.back().cost};
+      hull.pop_back();
+    }
+    hull.push_back(step);
+    last = option;
+  }
+  return hull;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
@@ -48,53 +84,65 @@ StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLay
   }
 }
 
+std::int32_t StageKnapsack::LayerKind::level_within(std::int64_t transient) const {
+  auto level = static_cast<std::int32_t>(levels.size()) - 1;
+  while (level >= 0 && levels[static_cast<std::size_t>(level)].transient > transient) --level;
+  return level;
+}
+
+std::vector<StageKnapsack::Level> StageKnapsack::levels_of(const JointLayer& layer,
+                                                           const TickScale& scale) {
+  const std::vector<Candidate> candidates = candidates_of(layer, scale);
+  std::vector<std::int64_t> transients;
+  for (const Candidate& candidate : candidates) transients.push_back(candidate.transient);
+  std::ranges::sort(transients);
+  transients.erase(std::ranges::unique(transients).begin(), transients.end());
+  std::vector<Level> levels;
+  for (const std::int64_t transient : transients) {
+    std::vector<CoverOption> options = useful_options(candidates, transient);
+    if (!levels.empty() && levels.back().options == options) continue;
+    std::vector<CoverIncrement> hull = hull_of(options);
+    levels.push_back({transient, std::move(options), std::move(hull)});
+  }
+  return levels;
+}
+
 void StageKnapsack::gather_kinds(std::span<const JointLayer> layers, const TickScale& scale) {
-  using Key = std::tuple<std::int64_t, std::vector<std::tuple<std::int64_t, Ticks, std::int32_t>>>;
+  using Key = std::vector<std::tuple<std::int64_t, std::int64_t, Ticks, std::int32_t>>;
   std::map<Key, std::size_t> index;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::vector<CoverOption> options = useful_options(layers[i], scale);
-    if (options.empty()) continue;
-    Key key{layers[i].activation_bytes, {}};
-    for (const CoverOption& o : options) std::get<1>(key).emplace_back(o.saving, o.cost, o.choice);
-    const auto [place, is_new] = index.emplace(std::move(key), kinds_.size());
-    if (is_new) {
-      const std::int64_t most_saving = options.front().saving;
-      kinds_.push_back({layers[i].activation_bytes, most_saving, std::move(options), {}});
+    std::vector<Level> levels = levels_of(layers[i], scale);
+    if (levels.empty()) continue;
+    Key key;
+    for (const Level& level : levels) {
+      for (const CoverOption& o : level.options) {
+        key.emplace_back(level.transient, o.saving, o.cost, o.choice);
+      }
     }
+    const auto [place, is_new] = index.emplace(std::move(key), kinds_.size());
+    if (is_new) kinds_.push_back({std::move(levels), {}});
     kinds_[place->second].layers.push_back(static_cast<std::int32_t>(i));
   }
 }
 
 void StageKnapsack::order_kinds() {
-  const auto cheaper = [](const auto& a, const auto& b) {
-    return is_cheaper(a.cost, a.saving, b.cost, b.saving);
-  };
-  const auto hull_of = [&](const LayerKind& kind) {
-    std::vector<CoverOption> hull;  // increments; marginal cost a byte rises
-    CoverOption last;
-    for (const CoverOption& option : std::views::reverse(kind.options)) {
-      CoverOption step{option.saving - last.saving, option.cost - last.cost, 0};
-      while (!hull.empty() && !cheaper(hull.back(), step)) {
-        step = {step.saving + hull.back().saving, step.cost + hull.back().cost, 0};
-        hull.pop_back();
-      }
-      hull.push_back(step);
-      last = option;
-    }
-    return hull;
-  };
-  std::ranges::stable_sort(kinds_, [&](const LayerKind& a, const LayerKind& b) {
-    return cheaper(hull_of(a).front(), hull_of(b).front());
+  std::ranges::stable_sort(kinds_, [](const LayerKind& a, const LayerKind& b) {
+    return cheaper(a.levels.back().hull.front(), b.levels.back().hull.front());
   });
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    for (const CoverOption& step : hull_of(kinds_[k])) {
-      increments_.push_back({static_cast<std::int32_t>(k), step.saving, step.cost});
+    for (std::size_t l = 0; l < kinds_[k].levels.size(); ++l) {
+      for (const CoverIncrement& step : kinds_[k].levels[l].hull) {
+        increments_.push_back({{k, l}, step.saving, step.cost});
+      }
+      by_transient_.push_back({k, l});
     }
-    by_activation_.push_back(k);
   }
-  std::ranges::stable_sort(increments_, cheaper);
-  std::ranges::stable_sort(by_activation_, {},
-                           [&](std::size_t k) { return kinds_[k].activation_bytes; });
+  std::ranges::stable_sort(increments_, [](const LevelIncrement& a, const LevelIncrement& b) {
+    return is_cheaper(a.cost, a.saving, b.cost, b.saving);
+  });
+  std::ranges::stable_sort(by_transient_, {}, [&](const LevelIndex& index) {
+    return kinds_[index.kind].levels[index.level].transient;
+  });
   item_of_kind_.resize(kinds_.size());
 }
 
@@ -118,11 +166,14 @@ std::int64_t StageKnapsack::least_peak_bytes(const StageSpan& span) const {
   std::int64_t kept = tables().activation_bytes(span);
   const std::int64_t fixed = tables().static_bytes(span);
   std::int64_t least = fixed + tables().in_flight(span) * kept;
-  for (const std::size_t k : by_activation_) {
-    const std::int32_t layers = count(k, span);
+  for (const LevelIndex& index : by_transient_) {
+    const std::int32_t layers = count(index.kind, span);
     if (layers == 0) continue;
-    kept -= layers * kinds_[k].most_saving;
-    least = std::min(least, fixed + tables().in_flight(span) * kept + kinds_[k].activation_bytes);
+    const std::vector<Level>& levels = kinds_[index.kind].levels;
+    const std::int64_t before = index.level == 0 ? 0 : levels[index.level - 1].most_saving();
+    kept -= layers * (levels[index.level].most_saving() - before);
+    least =
+        std::min(least, fixed + tables().in_flight(span) * kept + levels[index.level].transient);
   }
   return least;
 }
@@ -134,29 +185,50 @@ void StageKnapsack::gather(const StageSpan& span) {
     const std::int32_t layers = count(k, span);
     if (layers == 0) continue;
     present_.push_back({k, layers});
-    transients_.push_back(kinds_[k].activation_bytes);
+    for (const Level& level : kinds_[k].levels) transients_.push_back(level.transient);
   }
   std::ranges::sort(transients_);
   transients_.erase(std::ranges::unique(transients_).begin(), transients_.end());
 }
 
+/// In order of their first increment's cost a byte: that of the kinds, unless a kind lacks some of
+/// its choices.
+void StageKnapsack::add_items() {
+  const auto lacks_choices = [&](const Present& item) {
+    return static_cast<std::size_t>(item.level) + 1 < kinds_[item.kind].levels.size();
+  };
+  if (std::ranges::any_of(items_, lacks_choices)) {
+    std::ranges::stable_sort(items_, [&](const Present& a, const Present& b) {
+      return cheaper(level_of(a).hull.front(), level_of(b).hull.front());
+    });
+  }
+  for (const Present& item : items_) {
+    item_of_kind_[item.kind] = knapsack_.num_items();
+    knapsack_.add(
+        CoverItem{static_cast<std::int32_t>(item.kind), item.count, level_of(item).options});
+  }
+}
+
 void StageKnapsack::fill(std::int64_t transient) {
   knapsack_.clear();
+  items_.clear();
   std::ranges::fill(item_of_kind_, -1);
   bool one_increment_each = true;
-  for (const Present& present : present_) {
-    const LayerKind& kind = kinds_[present.kind];
-    if (kind.activation_bytes > transient) continue;
-    item_of_kind_[present.kind] = knapsack_.num_items();
-    one_increment_each = one_increment_each && kind.options.size() == 1;
-    knapsack_.add(CoverItem{static_cast<std::int32_t>(present.kind), present.count, kind.options});
+  for (Present present : present_) {
+    present.level = kinds_[present.kind].level_within(transient);
+    if (present.level < 0) continue;
+    one_increment_each = one_increment_each && level_of(present).options.size() == 1;
+    items_.push_back(present);
   }
+  add_items();
   if (one_increment_each) {
     knapsack_.add_increments_of_single_options();
   } else {
-    for (const KindIncrement& step : increments_) {
-      const std::int32_t item = item_of_kind_[static_cast<std::size_t>(step.kind)];
-      if (item >= 0) knapsack_.add(CoverIncrement{item, step.saving, step.cost});
+    for (const LevelIncrement& step : increments_) {
+      const std::int32_t item = item_of_kind_[step.of.kind];
+      const bool taken = item >= 0 && items_[static_cast<std::size_t>(item)].level ==
+                                          static_cast<std::int32_t>(step.of.level);
+      if (taken) knapsack_.add(CoverIncrement{item, step.saving, step.cost});
     }
   }
   knapsack_.sum_up();

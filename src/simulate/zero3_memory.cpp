@@ -25,7 +25,7 @@ class Zero3Memory {
     for (std::size_t i = 0; i < program_.operations.size(); ++i) {
       const auto layer = static_cast<std::size_t>(program_.operations[i].layer);
       if (!program_.operations[i].backward) kept += kept_by(layer);
-      const std::int64_t transient = recomputes(layer) ? layers_[layer].activation_bytes : 0;
+      const std::int64_t transient = recomputes(layer) ? layers_[layer].transient() : 0;
       peak = std::max(peak, kept + transient + whole(parameter_bytes(i)));
       if (program_.operations[i].backward) kept -= kept_by(layer);
     }

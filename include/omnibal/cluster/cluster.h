@@ -29,6 +29,7 @@ struct ClusterSpec {
   double peak_flops = 0;         // per second, bf16
   double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods/cost.md: fitted once)
   double memory_bytes_per_s = 0;  // of a device's memory; 0: not known
+  double host_bytes_per_s = 0;    // between a device and its host's memory, one way; 0: not known
   std::int64_t devices_per_node = 8;
   Link inner;  // between devices of a node
   Link outer;  // between nodes, a device's share
