@@ -5,6 +5,7 @@
 
 #include "cli/options/index_list.h"
 #include "omnibal/plan/plan_pipeline.h"
+#include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/step_report.h"
 
 namespace omnibal::cli {
@@ -50,10 +51,36 @@ Result<partition::Cuts> cuts_of_flags(const SimulateFlags& flags, std::size_t nu
   return cuts;
 }
 
-Result<recompute::RecomputeMask> mask_of_flags(const SimulateFlags& flags, std::size_t num_layers) {
+/// "0-9:mlp".
+Result<std::vector<cost::NamedChoice>> named_choices_of(const SimulateFlags& flags) {
+  std::vector<cost::NamedChoice> named;
+  for (const std::string& text : flags.recompute_choice) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) {
+      return Error(ErrorCode::kInvalidArgument, "which choice do the layers take?")
+          .at_key("--recompute-choice")
+          .with_value(text)
+          .with_hint("write layers and a name of the profile's recompute_choices: 0-9:mlp");
+    }
+    OMNIBAL_ASSIGN(const std::vector<std::int64_t> layers,
+                   parse_index_list(text.substr(0, colon), "--recompute-choice"));
+    for (const std::int64_t layer : layers) named.push_back({layer, text.substr(colon + 1)});
+  }
+  return named;
+}
+
+/// Sets profile and recomputation of the subject as the flags say.
+Status spare_memory(const SimulateFlags& flags, const cost::Profile& profile,
+                    SimulateSubject& subject) {
   OMNIBAL_ASSIGN(const std::vector<std::int64_t> recomputed,
                  parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
-  return recompute::mask_of(recomputed, num_layers);
+  OMNIBAL_ASSIGN(const recompute::RecomputeMask whole,
+                 recompute::mask_of(recomputed, profile.layers.size()));
+  OMNIBAL_ASSIGN(const std::vector<cost::NamedChoice> named, named_choices_of(flags));
+  OMNIBAL_ASSIGN(const cost::LayerChoices choices, cost::choices_of(profile, whole, named));
+  subject.recompute = cost::spares_memory(choices);
+  subject.profile = cost::with_choices(profile, choices);
+  return {};
 }
 
 /// The schedule of --schedule (else of the subject's kind) and --chunks for the subject's stages
@@ -64,9 +91,29 @@ Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
                  schedule::parse_schedule_kind(
                      flags.schedule.value_or(std::string(to_string(subject.schedule.kind)))));
   const std::int64_t chunks = flags.chunks.value_or(schedule::fewest_chunks(kind));
-  return schedule::make_schedule(kind, static_cast<std::int32_t>(subject.cuts.size() + 1),
-                                 static_cast<std::int32_t>(subject.loads[0].size()),
-                                 {.chunks = static_cast<std::int32_t>(chunks)});
+  const std::size_t num_stages = subject.cuts.size() + (flags.vision ? 0 : 1);
+  OMNIBAL_ASSIGN(schedule::Schedule schedule,
+                 schedule::make_schedule(kind, static_cast<std::int32_t>(num_stages),
+                                         static_cast<std::int32_t>(subject.loads[0].size()),
+                                         {.chunks = static_cast<std::int32_t>(chunks)}));
+  if (!flags.vision) return schedule;
+  schedule::VisionStage vision;
+  OMNIBAL_ASSIGN(vision.place, schedule::parse_vision_place(*flags.vision));
+  vision.num_ranks = static_cast<std::int32_t>(flags.vision_ranks.value_or(1));
+  return schedule::with_vision_stage(schedule, vision);
+}
+
+/// --vision makes the first stage of the cuts the spread one, with a pipeline behind.
+Status check_vision(const SimulateFlags& flags) {
+  if (flags.vision_ranks && flags.vision != "apart") {
+    return Error(ErrorCode::kInvalidArgument, "--vision-ranks goes with --vision apart alone")
+        .at_key("--vision-ranks")
+        .with_hint("colocated, the vision stage runs on the ranks of the pipeline");
+  }
+  if (!flags.vision || flags.cuts) return {};
+  return Error(ErrorCode::kInvalidArgument, "--vision needs to know where the vision layers end")
+      .at_key("--cuts")
+      .with_hint("the first cut is the first language layer: --cuts 46,58,70,83");
 }
 
 Status check_ranks_of_plan(const SimulateSubject& subject) {
@@ -86,13 +133,14 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                                         {"--micro-batches", flags.micro_batches.has_value()},
                                         {"--loads", flags.loads.has_value()},
                                         {"--tp", flags.tp.has_value()},
-                                        {"--dp", flags.dp.has_value()}},
+                                        {"--dp", flags.dp.has_value()},
+                                        {"--vision", flags.vision.has_value()}},
                                        "a plan directory, which has its own"));
   OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_RETURN_IF_ERROR(check_step(plan, flags.step.value_or(0)));
   const std::size_t num_layers = plan.profile()->layers.size();
-  SimulateSubject subject{.profile = *plan.profile(),
+  SimulateSubject subject{.profile = std::move(pipeline.profile),
                           .cuts = std::move(pipeline.cuts),
                           .recompute = std::move(pipeline.recompute),
                           .schedule = std::move(pipeline.schedule),
@@ -103,8 +151,8 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
   if (flags.cuts) {
     OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, num_layers));
   }
-  if (flags.recompute_layers) {
-    OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, num_layers));
+  if (flags.recompute_layers || !flags.recompute_choice.empty()) {
+    OMNIBAL_RETURN_IF_ERROR(spare_memory(flags, *plan.profile(), subject));
   }
   if (flags.schedule || flags.chunks || flags.cuts) {
     OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
@@ -153,12 +201,13 @@ Status check_actions(const SimulateSubject& subject) {
 Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
   OMNIBAL_RETURN_IF_ERROR(
       refuse_flags({{"--step", flags.step.has_value()}}, "--profile, which has no steps"));
+  OMNIBAL_RETURN_IF_ERROR(check_vision(flags));
   SimulateSubject subject;
-  OMNIBAL_ASSIGN(subject.profile, cost::read_profile(*flags.profile));
-  OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, subject.profile));
+  OMNIBAL_ASSIGN(const cost::Profile profile, cost::read_profile(*flags.profile));
+  OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, profile));
   subject.loads.push_back(loads);
-  OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, subject.profile.layers.size()));
-  OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, subject.profile.layers.size()));
+  OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, profile.layers.size()));
+  OMNIBAL_RETURN_IF_ERROR(spare_memory(flags, profile, subject));
   OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
   subject.sizes = {.tp = flags.tp.value_or(1),
                    .pp = static_cast<std::int64_t>(subject.schedule.ranks.size()),

@@ -30,8 +30,9 @@ std::vector<Part> parts_of(const simulate::Breakdown& breakdown) {
 std::vector<std::vector<std::int32_t>> stages_of_ranks(const schedule::Schedule& schedule) {
   std::vector<std::vector<std::int32_t>> stages(schedule.ranks.size());
   for (std::int32_t stage = 0; stage < schedule.num_stages; ++stage) {
-    const RankIndex rank = schedule.stage_rank[static_cast<std::size_t>(stage)];
-    stages[static_cast<std::size_t>(rank.value())].push_back(stage);
+    for (const RankIndex rank : ranks_of(schedule, StageIndex{stage})) {
+      stages[static_cast<std::size_t>(rank.value())].push_back(stage);
+    }
   }
   return stages;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/options/model_flags.h"
+#include "cli/recompute_text.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/plan/model_balance.h"
@@ -20,6 +21,7 @@ struct PartitionFlags {
   std::optional<std::int64_t> micro_batches;
   std::string method = "joint";
   std::optional<std::string> recompute;
+  std::string recompute_choices = "full";
   std::optional<ByteSize> memory;
   std::string schedule = "1f1b";
   std::optional<std::string> cluster;
@@ -79,6 +81,7 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
         .with_hint("use --method joint, or drop --keep-together, --forbid-cut and --restrict");
   }
   OMNIBAL_RETURN_IF_ERROR(read_constraints(flags, profile, request.constraints));
+  OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (flags.cluster) {
     OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(*flags.cluster));
@@ -97,13 +100,11 @@ std::string stage_table(const plan::ModelBalance& balance) {
                                               "recompute ms", "recomputed", "in flight", "static",
                                               "peak"}};
   for (const metrics::StageSummary& stage : balance.stages) {
-    const auto first = balance.best.recompute.begin() + stage.first_layer;
     rows.push_back(
         {fmt::format("{}", rows.size() - 1),
          fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
          ms(stage.forward_s), ms(stage.backward_s), ms(stage.recompute_s),
-         fmt::format("{} of {}", std::count(first, first + stage.num_layers, true),
-                     stage.num_layers),
+         recomputed_text(stage, balance.best.choices, balance.best.named),
          fmt::format("{}", stage.in_flight), format_bytes(stage.static_bytes),
          format_bytes(stage.peak_bytes)});
   }
@@ -214,6 +215,7 @@ std::vector<Flag> method_flags(PartitionFlags& flags) {
        .help = "Which layers recompute; joint with method joint, else bar if --memory is given, "
                "else none",
        .choices = plan::recompute_methods()},
+      recompute_choices_flag(&flags.recompute_choices),
       {.name = "--radius",
        .target = &flags.radius,
        .help = "bmp: layers by which every cut may move from the anchor; joint starts there too",

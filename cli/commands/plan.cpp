@@ -8,6 +8,7 @@
 #include "cli/options/data_flags.h"
 #include "cli/options/model_flags.h"
 #include "cli/plan_reuse.h"
+#include "cli/plan_sizes.h"
 #include "cli/plan_text.h"
 #include "cli/sample_place.h"
 #include "omnibal/codec/hash.h"
@@ -22,11 +23,11 @@ struct PlanFlags {
   PackingFlags packing;
   std::string method = "auto";
   ModelFlags model;
-  std::int64_t gpus = 0;
-  std::optional<std::int64_t> tp, pp, dp;
+  SizeFlags sizes;
   std::int64_t global_batch = 1024;
   std::string schedule = "1f1b";
   std::optional<ByteSize> memory;
+  std::string recompute_choices = "full";
   std::string profile;
   StepFlags steps;
   std::string layout = "integrated";
@@ -37,27 +38,20 @@ struct PlanFlags {
   std::string out;
 };
 
-/// Sizes as given; one that is absent follows from the others and the number of GPUs.
-Result<cluster::ParallelSizes> sizes_of(const PlanFlags& flags,
-                                        const cluster::ClusterSpec& cluster) {
-  const int given = (flags.tp ? 1 : 0) + (flags.pp ? 1 : 0) + (flags.dp ? 1 : 0);
-  if (given < 2) {
-    return Error(ErrorCode::kInvalidArgument, "two of --tp, --pp and --dp are needed")
-        .with_hint("for example --tp 2 --pp 4: --dp then follows from --gpus");
-  }
-  cluster::ParallelSizes sizes{flags.tp.value_or(1), flags.pp.value_or(1), flags.dp.value_or(1)};
-  const std::int64_t missing = std::max<std::int64_t>(1, flags.gpus / sizes.gpus());
-  if (!flags.tp) sizes.tp = missing;
-  if (!flags.pp) sizes.pp = missing;
-  if (!flags.dp) sizes.dp = missing;
-  OMNIBAL_RETURN_IF_ERROR(cluster::check_sizes(sizes, flags.gpus, cluster));
-  return sizes;
+/// A measured profile holds for one tensor-parallel size.
+Status check_searchable(const PlanFlags& flags) {
+  if (flags.profile.empty() || flags.sizes.tp) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               "a measured profile holds for the tp it was measured at")
+      .at_key("--tp")
+      .with_hint("give --tp beside --profile");
 }
 
+/// All but sizes that are to be searched.
 Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::ClusterSpec& cluster,
                                      const Context& context) {
   plan::PlanRequest request;
-  OMNIBAL_ASSIGN(request.sizes, sizes_of(flags, cluster));
+  OMNIBAL_RETURN_IF_ERROR(check_flags(flags.sizes));
   request.global_batch = flags.global_batch;
   request.micro_batch = flags.packing.micro_batch;
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
@@ -66,13 +60,38 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
   }
   request.heads = head_policy(flags.model);
+  OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   request.free_links = flags.links == "free";
   request.threads = context.threads;
+  if (sizes_are_open(flags.sizes)) {
+    OMNIBAL_RETURN_IF_ERROR(check_searchable(flags));
+    return request;
+  }
+  OMNIBAL_ASSIGN(request.sizes, sizes_of(flags.sizes, cluster));
   OMNIBAL_RETURN_IF_ERROR(plan::micro_batches_of(request));
   return request;
 }
 
-/// Sizes as they came out: one of them may have been left to --gpus.
+codec::Json given(const std::optional<std::int64_t>& size) {
+  return size ? codec::Json(*size) : codec::Json(nullptr);
+}
+
+/// Sizes as they came out where one of them was left to --gpus; null where they are searched.
+codec::Json sizes_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
+  SizeFlags shown = flags.sizes;
+  if (!sizes_are_open(flags.sizes)) {
+    shown.tp = sizes.tp;
+    shown.pp = sizes.pp;
+    shown.dp = sizes.dp;
+  }
+  codec::Json json = {{"gpus", given(shown.gpus)},
+                      {"tp", given(shown.tp)},
+                      {"pp", given(shown.pp)},
+                      {"dp", given(shown.dp)}};
+  if (flags.sizes.hours) json["hours"] = *flags.sizes.hours;
+  return json;
+}
+
 codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
   codec::Json json = to_json(flags.corpus);
   json.update(to_json(flags.packing));
@@ -82,10 +101,9 @@ codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& s
   json["cluster"] = flags.model.cluster;
   json["heads"] = flags.model.heads;
   json["freeze"] = flags.model.freeze;
-  json["gpus"] = flags.gpus;
-  json["tp"] = sizes.tp;
-  json["pp"] = sizes.pp;
-  json["dp"] = sizes.dp;
+  json.update(adapters_json(flags.model));
+  if (flags.recompute_choices != "full") json["recompute_choices"] = flags.recompute_choices;
+  json.update(sizes_json(flags, sizes));
   json["global_batch"] = flags.global_batch;
   json["schedule"] = flags.schedule;
   json["layout"] = flags.layout;
@@ -123,10 +141,9 @@ void warn_of_other_unit(const corpus::VisionUnit& unit, const model::ModelSpec& 
                   unit.vision_tokens, unit.name, model.name, model.vision.tokens_per_unit));
 }
 
-Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject,
-                              plan::PlanRequest request, const plan::Provenance& provenance,
-                              const Context& context) {
-  const corpus::Corpus& corpus = subject.loaded.corpus;
+/// What is asked of packs and steps when packs are padded for the request's tp.
+Status ask_for_data(const PlanFlags& flags, const corpus::Corpus& corpus, const Context& context,
+                    plan::PlanRequest& request) {
   const plan::CapQuestion caps =
       cap_question(flags.packing, pack::token_multiple(1, request.sizes.tp));
   OMNIBAL_ASSIGN(request.data, data_plan_options(flags.packing, caps, corpus, context.seed));
@@ -134,12 +151,39 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   if (caps_are_open(flags.packing)) request.caps = caps;
   OMNIBAL_ASSIGN(request.data.steps, step_options(flags.steps, context.seed));
   request.data.worst_first = flags.steps.worst_first;
+  return {};
+}
+
+/// Sizes that were left open, filled in; nothing where they are given.
+Result<std::optional<SizeSearch>> fill_sizes(const PlanFlags& flags, const PlanSubject& subject,
+                                             const Context& context, plan::PlanRequest& request) {
+  std::optional<SizeSearch> search;
+  if (!sizes_are_open(flags.sizes)) return search;
+  OMNIBAL_RETURN_IF_ERROR(ask_for_data(flags, subject.loaded.corpus, context, request));
+  const plan::SizeTask task{.samples = plan::columns(subject.loaded.corpus),
+                            .model = subject.model,
+                            .cluster = subject.cluster,
+                            .request = request,
+                            .asked = {}};
+  OMNIBAL_ASSIGN(search, search_sizes(flags.sizes, task, context));
+  request.sizes = search->chosen().best().sizes;
+  return search;
+}
+
+Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject,
+                              plan::PlanRequest request, const plan::Provenance& provenance,
+                              const Context& context) {
+  const corpus::Corpus& corpus = subject.loaded.corpus;
+  OMNIBAL_ASSIGN(const std::optional<SizeSearch> search,
+                 fill_sizes(flags, subject, context, request));
+  OMNIBAL_RETURN_IF_ERROR(ask_for_data(flags, corpus, context, request));
   Result<plan::Plan> made =
       plan::make_plan(corpus, subject.model, subject.cluster, request, context.progress);
   if (!made) return at_its_source(std::move(made).error(), corpus);
   const plan::Plan& plan = *made;
   codec::Json keys = plan::to_json(plan, corpus);
-  std::string text = to_text(plan, flags.explain);
+  if (search) keys["search"] = to_json(*search);
+  std::string text = (search ? to_text(*search) + '\n' : "") + to_text(plan, flags.explain);
   if (flags.dry_run) return Output{std::move(keys), std::move(text)};
   OMNIBAL_RETURN_IF_ERROR(plan::write_plan({.corpus = corpus,
                                             .data = plan.data,
@@ -177,14 +221,8 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
 }
 
 std::vector<Flag> resource_flags(PlanFlags& flags) {
-  return {{.name = "--gpus",
-           .target = &flags.gpus,
-           .help = "Devices of the cluster to use",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices,
-           .required = true},
-          memory_flag(&flags.memory, "the cluster's less its reserve"),
+  return {memory_flag(&flags.memory, "the cluster's less its reserve"),
+          recompute_choices_flag(&flags.recompute_choices),
           {.name = "--links",
            .target = &flags.links,
            .help = "The prediction's transfers between stages; the ablation is always free of them",
@@ -200,25 +238,7 @@ std::vector<Flag> resource_flags(PlanFlags& flags) {
 }
 
 std::vector<Flag> parallel_flags(PlanFlags& flags) {
-  return {{.name = "--tp",
-           .target = &flags.tp,
-           .help = "Tensor-parallel size",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
-          {.name = "--pp",
-           .target = &flags.pp,
-           .help = "Pipeline stages",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
-          {.name = "--dp",
-           .target = &flags.dp,
-           .help = "Data-parallel size; one of --tp, --pp and --dp may be left to --gpus",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
-          {.name = "--global-batch",
+  return {{.name = "--global-batch",
            .target = &flags.global_batch,
            .help = "Samples a step, a pack standing for --micro-batch of them",
            .value_name = "N",
@@ -231,6 +251,7 @@ std::vector<Flag> plan_flags(PlanFlags& flags) {
   return joined(
       {corpus_flags(flags.corpus),
        model_flags(flags.model),
+       size_flags(flags.sizes),
        resource_flags(flags),
        parallel_flags(flags),
        {{.name = "--method",

@@ -8,6 +8,7 @@
 #include "cli/simulate_subject.h"
 #include "cli/step_text.h"
 #include "omnibal/codec/atomic_write.h"
+#include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/chrome_trace.h"
 #include "omnibal/simulate/step_report.h"
 
@@ -39,8 +40,8 @@ Result<simulate::StepReport> simulate_subject(const SimulateFlags& flags,
                                               const SimulateSubject& subject) {
   std::vector<std::vector<cluster::Link>> links;
   for (std::int64_t rank = 0; subject.links_cost && rank < subject.sizes.dp; ++rank) {
-    links.push_back(simulate::boundary_links(*subject.cluster, subject.sizes, rank,
-                                             subject.schedule.stage_rank));
+    links.push_back(
+        simulate::boundary_links(*subject.cluster, subject.sizes, rank, subject.schedule));
   }
   OMNIBAL_ASSIGN(simulate::StepEnd end, end_of_flags(flags, subject));
   return simulate::report_step({subject.profile, subject.cuts, subject.recompute, subject.schedule,
@@ -70,6 +71,17 @@ std::vector<Flag> profile_flags(SimulateFlags& flags) {
            .help = "Loads of the micro-batches of --profile, a JSON array; absent: the profile's "
                    "reference load",
            .value_name = "FILE"},
+          {.name = "--vision",
+           .target = &flags.vision,
+           .help = "Run the first stage of --cuts, the vision layers, spread over the ranks of the "
+                   "pipeline (before and behind it, or nested into it) or on ranks apart",
+           .choices = schedule::vision_places()},
+          {.name = "--vision-ranks",
+           .target = &flags.vision_ranks,
+           .help = "Ranks of --vision apart [default: 1]",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
           {.name = "--tp",
            .target = &flags.tp,
            .help = "Devices of a tensor group of --profile [default: 1]",
@@ -101,6 +113,11 @@ std::vector<Flag> step_flags(SimulateFlags& flags) {
            .help = "Layers that recompute their activations, as 0-9,50 [default: the plan's own, "
                    "or none]",
            .value_name = "LIST"},
+          {.name = "--recompute-choice",
+           .target = &flags.recompute_choice,
+           .help = "Layers that spare memory by a choice that the profile names, as "
+                   "0-9:mlp,12:attention; with --recompute-layers all that do",
+           .value_name = "LIST:NAME,..."},
           {.name = "--schedule",
            .target = &flags.schedule,
            .help = "Pipeline schedule [default: the plan's own, or 1f1b]",
@@ -143,7 +160,9 @@ Command make_simulate_command() {
           "omnibal simulate plan/ --step 3 --trace trace.json\n"
           "omnibal simulate --profile profile.json --cuts 22,44,71 --micro-batches 32\n"
           "omnibal simulate --profile profile.json --cuts 11,22,33,44,57,71,84 --micro-batches 32 "
-          "--schedule zb-v --cluster a100-80g --dp 8 --update distributed",
+          "--schedule zb-v --cluster a100-80g --dp 8 --update distributed\n"
+          "omnibal simulate --profile profile.json --cuts 46,58,70,83 --micro-batches 32 "
+          "--vision nested",
       .flags = joined({step_flags(*flags), profile_flags(*flags)}),
       .run = [flags](const Context&) { return run_simulate(*flags); }};
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cost/layer_demand.h"
+#include "cost/tensor_parallel.h"
 #include "omnibal/base/version.h"
 #include "omnibal/cost/recompute_choices.h"
 
@@ -157,9 +158,13 @@ Result<Profile> analytic_profile(const ModelSpec& model, const cluster::ClusterS
   std::map<LayerKind, std::int64_t> seen;
   bool trains_before = false;
   for (const model::Layer& layer : model.layers) {
-    const LayerDemand demand =
-        layer_demand(model, {layer.kind, seen[layer.kind]++, trains_before}, options);
+    const LayerPlace place{layer.kind, seen[layer.kind]++, trains_before};
+    const LayerDemand demand = layer_demand(model, place, options);
     profile.layers.push_back(layer_profile(layer, demand, cluster, options.dp));
+    if (options.tensor_links) {
+      add_tensor_parallel_seconds(all_reduced_bytes(model, layer.kind, options), options.tp,
+                                  cluster.inner, trains_before, profile.layers.back());
+    }
     trains_before = trains_before || layer.trainable;
   }
   return profile;

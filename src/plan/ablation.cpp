@@ -15,13 +15,19 @@ struct RowSetup {
   const steps::StepTable& steps;
   std::span<const metrics::PackLoad> loads;
   const partition::Cuts& cuts;
-  const recompute::RecomputeMask& recompute;
+  cost::LayerChoices choices;
 };
+
+/// Layers that recompute all of themselves or nothing.
+cost::LayerChoices whole(const recompute::RecomputeMask& recompute) {
+  return {recompute.begin(), recompute.end()};
+}
 
 AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
   const StepPipeline pipeline{
       .schedule = task.problem.schedule,
-      .stages = simulate::stage_costs(task.plan.profile, setup.cuts, setup.recompute),
+      .stages = simulate::chosen_stage_costs(simulate::pipeline_layers(task.plan.profile),
+                                             setup.cuts, setup.choices),
       .links = {}};
   const std::vector<double> seconds =
       step_seconds(pipeline, setup.steps, setup.loads, task.problem.threads);
@@ -80,12 +86,12 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
-  const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
+  const cost::LayerChoices full = whole(recompute::recompute_full(task.problem.layers));
   rows.add(task, {"baseline", baseline.steps, baseline.loads, even, full});
   rows.add(task, {"+data", random, plan.data.loads, even, full});
   rows.add(task, {"+model", random, plan.data.loads, task.two_steps.cuts, full});
-  rows.add(task,
-           {"+memory", random, plan.data.loads, task.two_steps.cuts, task.two_steps.recompute});
+  rows.add(task, {"+memory", random, plan.data.loads, task.two_steps.cuts,
+                  whole(task.two_steps.recompute)});
   return {};
 }
 
@@ -99,11 +105,11 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
   if (other_packs) {
-    rows.add(task,
-             {"+packs", random, plan.data.loads, task.two_steps.cuts, task.two_steps.recompute});
+    rows.add(task, {"+packs", random, plan.data.loads, task.two_steps.cuts,
+                    whole(task.two_steps.recompute)});
   }
-  rows.add(task, {"+joint", random, plan.data.loads, plan.cuts, plan.recompute});
-  rows.add(task, {"+steps", *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+joint", random, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+steps", *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
   return rows.take();
 }
 

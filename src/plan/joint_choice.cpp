@@ -36,8 +36,8 @@ class Judge {
     if (!plan.free_links) pipeline_.links = links_of_ranks(plan.cluster, plan.sizes);
   }
 
-  double seconds(const partition::Cuts& cuts, const recompute::RecomputeMask& mask) {
-    pipeline_.stages = simulate::stage_costs(layers_, cuts, mask);
+  double seconds(const partition::Cuts& cuts, const cost::LayerChoices& choices) {
+    pipeline_.stages = simulate::chosen_stage_costs(layers_, cuts, choices);
     const std::vector<double> seconds = step_seconds(pipeline_, steps_, loads_, 1);
     return std::accumulate(seconds.begin(), seconds.end(), 0.0);
   }
@@ -54,8 +54,11 @@ class Judge {
 Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
                                       const PipelineChoice& start) {
   const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
-  const std::vector<joint::JointLayer> layers =
+  std::vector<joint::JointLayer> layers =
       joint::joint_layers(problem.layers, at_mean, problem.at_caps);
+  joint::add_named_choices(cost::evaluate_choices(plan.profile, problem.mean_load),
+                           cost::evaluate_choices(plan.profile, problem.full_load), at_mean,
+                           problem.at_caps, layers);
   const joint::JointProblem asked{.layers = layers,
                                   .schedule = problem.kind,
                                   .num_stages = problem.num_stages,
@@ -67,10 +70,13 @@ Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan
   OMNIBAL_ASSIGN(const joint::JointAnswer answer,
                  joint::solve(asked, options,
                               [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
-                                return judge.seconds(cuts, joint::to_mask(choices));
+                                return judge.seconds(cuts, choices);
                               }));
-  if (judge.seconds(start.cuts, start.recompute) < answer.best.makespan_s) return start;
-  return PipelineChoice{answer.best.cuts, joint::to_mask(answer.best.choices)};
+  const cost::LayerChoices of_start(start.recompute.begin(), start.recompute.end());
+  if (judge.seconds(start.cuts, of_start) < answer.best.makespan_s) {
+    return PipelineChoice{start.cuts, start.recompute, of_start};
+  }
+  return PipelineChoice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
 }
 
 }  // namespace omnibal::plan

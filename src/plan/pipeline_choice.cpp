@@ -76,6 +76,7 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .memory_bytes = setting.memory_bytes,
                           .threads = setting.threads,
                           .mean_load = setting.mean_load,
+                          .full_load = full,
                           .at_caps = cost::evaluate(setting.profile, full),
                           .layers = {},
                           .schedule = std::move(compiled),
@@ -105,8 +106,10 @@ Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
 
 std::vector<metrics::StageSummary> stages_at_caps(const Plan& plan,
                                                   const PipelineProblem& problem) {
-  return metrics::summarize_stages(problem.at_caps, partition::first_layers(plan.cuts),
-                                   plan.recompute, problem.in_flight);
+  const std::vector<cost::LayerCost> chosen =
+      cost::evaluate(cost::with_choices(plan.profile, plan.choices), problem.full_load);
+  return metrics::summarize_stages(chosen, partition::first_layers(plan.cuts), plan.recompute,
+                                   problem.in_flight);
 }
 
 }  // namespace omnibal::plan

@@ -23,6 +23,7 @@ struct PipelineProblem {
   std::int64_t memory_bytes = 0;
   int threads = 0;
   cost::Load mean_load;
+  cost::Load full_load;
   std::vector<cost::LayerCost> at_caps;
   std::vector<recompute::BarLayer> layers;
   simulate::CompiledSchedule schedule;
@@ -31,7 +32,8 @@ struct PipelineProblem {
 
 struct PipelineChoice {
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;  // layers that spare memory at all
+  cost::LayerChoices choices = {};     // how; empty: they recompute all of themselves
 };
 
 /// What a pipeline is chosen for.

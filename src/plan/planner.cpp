@@ -5,36 +5,12 @@
 
 #include "plan/ablation.h"
 #include "plan/joint_choice.h"
+#include "plan/model_seconds.h"
 #include "plan/pipeline_choice.h"
 #include "plan/prediction.h"
 
 namespace omnibal::plan {
 namespace {
-
-/// A measured profile must be of this model; counts of parameters that it lacks are the model's.
-Result<cost::Profile> measured_profile(const model::ModelSpec& model, cost::Profile profile) {
-  if (profile.layers.size() != model.layers.size()) {
-    return Error(ErrorCode::kInvalidArgument, "the profile is of another model")
-        .at_key("--profile")
-        .with_value(fmt::format("{} layers", profile.layers.size()))
-        .with_limit(fmt::format("{} layers of {}", model.layers.size(), model.name))
-        .with_hint("give the --model that was measured");
-  }
-  for (std::size_t i = 0; i < profile.layers.size(); ++i) {
-    if (profile.layers[i].parameters > 0) continue;
-    profile.layers[i].parameters = static_cast<double>(model.layers[i].parameters);
-  }
-  return profile;
-}
-
-/// The profile that was given, or the analytic one.
-Result<cost::Profile> choose_profile(const model::ModelSpec& model,
-                                     const cluster::ClusterSpec& cluster,
-                                     const PlanRequest& request) {
-  if (request.profile) return measured_profile(model, *request.profile);
-  return cost::analytic_profile(
-      model, cluster, {.tp = request.sizes.tp, .dp = request.sizes.dp, .heads = request.heads});
-}
 
 DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batches) {
   DataPlanOptions options = request.data;
@@ -164,7 +140,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes());
   plan.free_links = request.free_links;
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
-  OMNIBAL_ASSIGN(plan.profile, choose_profile(model, cluster, request));
+  OMNIBAL_ASSIGN(plan.profile, profile_for(model, cluster, request, request.sizes));
   plan.data_options = data_options(request, plan.micro_batches);
   if (request.caps) OMNIBAL_RETURN_IF_ERROR(choose_caps(corpus, request, progress, plan));
   if (!request.profile) plan.profile.load = full_pack(plan.data_options.limits);
@@ -176,6 +152,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   OMNIBAL_ASSIGN(const PipelineChoice choice, choose_jointly(problem, plan, two_steps));
   plan.cuts = choice.cuts;
   plan.recompute = choice.recompute;
+  plan.choices = choice.choices;
   plan.stages = stages_at_caps(plan, problem);
   OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, two_steps, progress));
   OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));

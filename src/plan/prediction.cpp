@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "omnibal/plan/epoch.h"
+#include "plan/model_seconds.h"
 
 namespace omnibal::plan {
 namespace {
@@ -20,15 +21,6 @@ cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
     sum.token_pairs += tokens * tokens;
   }
   return sum;
-}
-
-/// Forward and backward seconds of one device for `load`, summed over all layers.
-double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
-  double seconds = 0;
-  for (const cost::LayerTimes& layer : cost::layer_times(profile)) {
-    seconds += layer.forward_s.at(load) + layer.backward_s.at(load);
-  }
-  return seconds;
 }
 
 /// FLOPs that the model itself needs for `load`, without replicated or recomputed work: the
@@ -47,11 +39,11 @@ std::int64_t peak_bytes(std::span<const metrics::StageSummary> stages) {
 
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
                const cluster::ClusterSpec& cluster, const PipelineProblem& problem, Plan& plan) {
-  const StepPipeline pipeline{
-      .schedule = problem.schedule,
-      .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
-      .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
-                               : links_of_ranks(cluster, plan.sizes)};
+  const StepPipeline pipeline{.schedule = problem.schedule,
+                              .stages = simulate::chosen_stage_costs(
+                                  simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
+                              .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
+                                                       : links_of_ranks(cluster, plan.sizes)};
   const std::vector<double> seconds =
       step_seconds(pipeline, *plan.data.steps, plan.data.loads, problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);

@@ -10,9 +10,10 @@ Action of(ActionKind kind, std::int32_t stage, const Action& like) {
   return {kind, StageIndex{stage}, like.micro_batch};
 }
 
-bool same_rank(const Schedule& schedule, std::int32_t a, std::int32_t b) {
-  return schedule.stage_rank[static_cast<std::size_t>(a)] ==
-         schedule.stage_rank[static_cast<std::size_t>(b)];
+/// Whether the micro-batch of `action` stays on its rank between its stage and stage `other`.
+bool same_rank(const Schedule& schedule, const Action& action, std::int32_t other) {
+  return rank_of(schedule, action.stage, action.micro_batch) ==
+         rank_of(schedule, StageIndex{other}, action.micro_batch);
 }
 
 }  // namespace
@@ -23,13 +24,13 @@ std::optional<Action> waits_for(const Schedule& schedule, const Action& action, 
   switch (action.kind) {
     case ActionKind::kForward:
       if (stage == 0) return std::nullopt;
-      if (lowered && !same_rank(schedule, stage, stage - 1)) {
+      if (lowered && !same_rank(schedule, action, stage - 1)) {
         return of(ActionKind::kReceiveActivation, stage, action);
       }
       return of(ActionKind::kForward, stage - 1, action);
     case ActionKind::kBackward:
       if (stage == last) return of(ActionKind::kForward, stage, action);
-      if (lowered && !same_rank(schedule, stage, stage + 1)) {
+      if (lowered && !same_rank(schedule, action, stage + 1)) {
         return of(ActionKind::kReceiveGradient, stage, action);
       }
       return of(ActionKind::kBackward, stage + 1, action);

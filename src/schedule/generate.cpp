@@ -102,6 +102,16 @@ Result<Schedule> make_schedule(ScheduleKind kind, std::int32_t num_stages,
   return schedule;
 }
 
+std::span<const RankIndex> ranks_of(const Schedule& schedule, StageIndex stage) {
+  if (stage.value() == 0 && !schedule.spread_ranks.empty()) return schedule.spread_ranks;
+  return {&schedule.stage_rank[static_cast<std::size_t>(stage.value())], 1};
+}
+
+RankIndex rank_of(const Schedule& schedule, StageIndex stage, MicroBatchIndex micro_batch) {
+  const std::span<const RankIndex> ranks = ranks_of(schedule, stage);
+  return ranks[static_cast<std::size_t>(micro_batch.value()) % ranks.size()];
+}
+
 bool has_weight_grads(const Schedule& schedule) {
   return std::ranges::any_of(schedule.ranks, [](const std::vector<Action>& actions) {
     return std::ranges::any_of(

@@ -23,15 +23,17 @@ ActionKind releasing_kind(const Schedule& schedule) {
   return has_weight_grads(schedule) ? ActionKind::kWeightGrad : ActionKind::kBackward;
 }
 
+/// A spread stage's count is that of the rank that holds most of it.
 std::vector<std::int64_t> by_stage(const Schedule& schedule, const HeldCount& fresh) {
-  std::vector<HeldCount> counts(static_cast<std::size_t>(schedule.num_stages), fresh);
+  const auto num_stages = static_cast<std::size_t>(schedule.num_stages);
+  std::vector<std::int64_t> most(num_stages, 0);
   for (const std::vector<Action>& actions : schedule.ranks) {
+    std::vector<HeldCount> counts(num_stages, fresh);
     for (const Action& action : actions) {
       counts[static_cast<std::size_t>(action.stage.value())].replay(action);
     }
+    for (std::size_t s = 0; s < num_stages; ++s) most[s] = std::max(most[s], counts[s].most);
   }
-  std::vector<std::int64_t> most;
-  for (const HeldCount& count : counts) most.push_back(count.most);
   return most;
 }
 

@@ -4,10 +4,11 @@
 namespace omnibal::schedule {
 namespace {
 
-bool crosses_ranks(const Schedule& schedule, std::int32_t from, std::int32_t to) {
+/// Whether the micro-batch of `action` changes ranks between its stage and stage `to`.
+bool crosses_ranks(const Schedule& schedule, const Action& action, std::int32_t to) {
   if (to < 0 || to >= schedule.num_stages) return false;
-  return schedule.stage_rank[static_cast<std::size_t>(from)] !=
-         schedule.stage_rank[static_cast<std::size_t>(to)];
+  return rank_of(schedule, action.stage, action.micro_batch) !=
+         rank_of(schedule, StageIndex{to}, action.micro_batch);
 }
 
 /// `action` with its transfers: the receive it waits for before it, the send of what it made
@@ -20,14 +21,14 @@ void append_with_transfers(const Schedule& schedule, const Action& action,
   };
   switch (action.kind) {
     case ActionKind::kForward:
-      if (crosses_ranks(schedule, stage, stage - 1)) transfer(ActionKind::kReceiveActivation);
+      if (crosses_ranks(schedule, action, stage - 1)) transfer(ActionKind::kReceiveActivation);
       out.push_back(action);
-      if (crosses_ranks(schedule, stage, stage + 1)) transfer(ActionKind::kSendActivation);
+      if (crosses_ranks(schedule, action, stage + 1)) transfer(ActionKind::kSendActivation);
       break;
     case ActionKind::kBackward:
-      if (crosses_ranks(schedule, stage, stage + 1)) transfer(ActionKind::kReceiveGradient);
+      if (crosses_ranks(schedule, action, stage + 1)) transfer(ActionKind::kReceiveGradient);
       out.push_back(action);
-      if (crosses_ranks(schedule, stage, stage - 1)) transfer(ActionKind::kSendGradient);
+      if (crosses_ranks(schedule, action, stage - 1)) transfer(ActionKind::kSendGradient);
       break;
     default:
       out.push_back(action);
@@ -37,8 +38,8 @@ void append_with_transfers(const Schedule& schedule, const Action& action,
 }  // namespace
 
 Schedule lower(const Schedule& compute) {
-  Schedule lowered{
-      compute.kind, compute.num_stages, compute.num_micro_batches, compute.stage_rank, {}};
+  Schedule lowered = compute;
+  lowered.ranks.clear();
   for (const std::vector<Action>& actions : compute.ranks) {
     std::vector<Action>& out = lowered.ranks.emplace_back();
     out.reserve(3 * actions.size());

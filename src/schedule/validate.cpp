@@ -17,8 +17,11 @@ Status check_shape(const Schedule& schedule) {
     return violation(fmt::format("{} of {} stages are given a rank", schedule.stage_rank.size(),
                                  schedule.num_stages));
   }
-  for (const RankIndex rank : schedule.stage_rank) {
-    if (rank.value() < 0 || static_cast<std::size_t>(rank.value()) >= schedule.ranks.size()) {
+  for (const std::vector<RankIndex>* named : {&schedule.stage_rank, &schedule.spread_ranks}) {
+    for (const RankIndex rank : *named) {
+      if (rank.value() >= 0 && static_cast<std::size_t>(rank.value()) < schedule.ranks.size()) {
+        continue;
+      }
       return violation(fmt::format("there is no rank {}", rank.value()));
     }
   }
@@ -31,8 +34,8 @@ bool transfer_has_partner(const Schedule& schedule, const Action& action) {
       action.kind == ActionKind::kSendActivation || action.kind == ActionKind::kReceiveGradient;
   const std::int32_t partner = action.stage.value() + (towards_last ? 1 : -1);
   if (partner < 0 || partner >= schedule.num_stages) return false;
-  return schedule.stage_rank[static_cast<std::size_t>(partner)] !=
-         schedule.stage_rank[static_cast<std::size_t>(action.stage.value())];
+  return rank_of(schedule, StageIndex{partner}, action.micro_batch) !=
+         rank_of(schedule, action.stage, action.micro_batch);
 }
 
 /// Each action alone: indices in range, on the rank of its stage, no second time.
@@ -46,7 +49,7 @@ Status check_actions(const Schedule& schedule, ActionTable& seen) {
           micro_batch >= schedule.num_micro_batches) {
         return violation(text + " is out of range");
       }
-      const RankIndex owner = schedule.stage_rank[static_cast<std::size_t>(stage)];
+      const RankIndex owner = rank_of(schedule, action.stage, action.micro_batch);
       if (static_cast<std::size_t>(owner.value()) != rank) {
         return violation(fmt::format("{}, but rank {} runs stage {}", text, owner.value(), stage));
       }

@@ -36,6 +36,7 @@ Result<CompiledSchedule> compile(const Schedule& schedule) {
                             {},
                             {}};
   for (const RankIndex rank : schedule.stage_rank) compiled.stage_rank.push_back(rank.value());
+  for (const RankIndex rank : schedule.spread_ranks) compiled.spread_ranks.push_back(rank.value());
   for (const schedule::ActionPosition& position : execution_order(schedule)) {
     const Action& action = schedule.ranks[static_cast<std::size_t>(position.rank)]
                                          [static_cast<std::size_t>(position.index)];

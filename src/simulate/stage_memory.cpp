@@ -87,7 +87,9 @@ std::vector<std::vector<ActionMemory>> memory_of_ranks(const schedule::Schedule&
       bytes_of_stages(profile, partition::stage_ranges(cuts, num_layers), recompute, loads);
   std::vector<RankMemory> ranks(schedule.ranks.size(), RankMemory(has_weight_grads(schedule)));
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    ranks[static_cast<std::size_t>(schedule.stage_rank[s].value())].add_stage(stages[s]);
+    for (const RankIndex owner : ranks_of(schedule, StageIndex{static_cast<std::int32_t>(s)})) {
+      ranks[static_cast<std::size_t>(owner.value())].add_stage(stages[s]);
+    }
   }
   std::vector<std::vector<ActionMemory>> memory(schedule.ranks.size());
   for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {

@@ -21,6 +21,28 @@ void resize(PipelineTimes& times, std::size_t num_stages, std::size_t num_micro_
   }
 }
 
+/// `recompute_s(layer)`: null where it keeps everything.
+template <class RecomputeTime>
+std::vector<StageCost> summed_stages(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                     const RecomputeTime& recompute_s) {
+  const auto num_layers = static_cast<std::int32_t>(layers.times.size());
+  std::vector<StageCost> stages;
+  for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
+    StageCost& stage = stages.emplace_back();
+    const auto end = static_cast<std::size_t>(range.end);
+    for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
+      stage.forward_s += layers.times[i].forward_s;
+      stage.backward_s += layers.times[i].backward_s;
+      stage.weight_grad_s += layers.times[i].weight_grad_s;
+      if (const cost::LinearCost* seconds = recompute_s(i)) stage.recompute_s += *seconds;
+    }
+    if (range.end == num_layers) continue;
+    stage.boundary_bytes = layers.boundary_bytes[end - 1];
+    stage.gradient_bytes = layers.gradient_bytes[end - 1];
+  }
+  return stages;
+}
+
 }  // namespace
 
 PipelineLayers pipeline_layers(const cost::Profile& profile) {
@@ -36,22 +58,20 @@ PipelineLayers pipeline_layers(const cost::Profile& profile) {
 
 std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute) {
-  const auto num_layers = static_cast<std::int32_t>(layers.times.size());
-  std::vector<StageCost> stages;
-  for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
-    StageCost& stage = stages.emplace_back();
-    const auto end = static_cast<std::size_t>(range.end);
-    for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
-      stage.forward_s += layers.times[i].forward_s;
-      stage.backward_s += layers.times[i].backward_s;
-      stage.weight_grad_s += layers.times[i].weight_grad_s;
-      if (!recompute.empty() && recompute[i]) stage.recompute_s += layers.times[i].recompute_s;
-    }
-    if (range.end == num_layers) continue;
-    stage.boundary_bytes = layers.boundary_bytes[end - 1];
-    stage.gradient_bytes = layers.gradient_bytes[end - 1];
-  }
-  return stages;
+  return summed_stages(layers, cuts, [&](std::size_t layer) {
+    return !recompute.empty() && recompute[layer] ? &layers.times[layer].recompute_s : nullptr;
+  });
+}
+
+std::vector<StageCost> chosen_stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                          const cost::LayerChoices& choices) {
+  return summed_stages(layers, cuts, [&](std::size_t layer) -> const cost::LinearCost* {
+    const std::int32_t choice = choices[layer];
+    if (choice == cost::kKeepEverything) return nullptr;
+    if (choice == cost::kRecomputeAll) return &layers.times[layer].recompute_s;
+    return &layers.times[layer]
+                .choice_s[static_cast<std::size_t>(choice - cost::kFirstNamedChoice)];
+  });
 }
 
 std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
@@ -62,27 +82,33 @@ std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank) {
-  std::vector<RankIndex> stage_rank;
+  schedule::Schedule one_stage_a_rank;
   for (std::int64_t rank = 0; rank < sizes.pp; ++rank) {
-    stage_rank.emplace_back(static_cast<std::int32_t>(rank));
+    one_stage_a_rank.stage_rank.emplace_back(static_cast<std::int32_t>(rank));
   }
-  return boundary_links(cluster, sizes, dp_rank, stage_rank);
+  return boundary_links(cluster, sizes, dp_rank, one_stage_a_rank);
 }
 
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
-                                          std::span<const RankIndex> stage_rank) {
+                                          const schedule::Schedule& schedule) {
   const auto node_of = [&](RankIndex rank) {
     return ((rank.value() * sizes.dp + dp_rank) * sizes.tp) / cluster.devices_per_node;
   };
-  std::vector<cluster::Link> links;
-  for (std::size_t stage = 0; stage + 1 < stage_rank.size(); ++stage) {
-    const RankIndex from = stage_rank[stage];
-    const RankIndex to = stage_rank[stage + 1];
+  const auto link_between = [&](RankIndex from, RankIndex to) {
+    if (from == to) return cluster::Link{std::numeric_limits<double>::infinity(), 0};
     cluster::Link link = node_of(from) == node_of(to) ? cluster.inner : cluster.outer;
     link.bytes_per_s *= static_cast<double>(sizes.tp);
-    if (from == to) link = {std::numeric_limits<double>::infinity(), 0};
-    links.push_back(link);
+    return link;
+  };
+  const std::vector<RankIndex>& ranks = schedule.stage_rank;
+  std::vector<cluster::Link> links;
+  for (std::size_t stage = 0; stage + 1 < ranks.size(); ++stage) {
+    links.push_back(link_between(ranks[stage], ranks[stage + 1]));
+  }
+  for (const RankIndex from : schedule.spread_ranks) {
+    const cluster::Link link = link_between(from, ranks[1]);
+    if (link.bytes_per_s < links.front().bytes_per_s) links.front() = link;
   }
   return links;
 }

@@ -65,13 +65,15 @@ PipelineTimes equal_ranks(std::span<const PipelineTimes> pipelines) {
   return mean;
 }
 
-/// Every stage of a micro-batch takes the mean over its stages.
-PipelineTimes equal_stages(PipelineTimes times) {
+/// Every stage of a micro-batch takes the mean over its stages; a spread one, which other ranks run
+/// in other micro-batches, stays as it is.
+PipelineTimes equal_stages(const CompiledSchedule& schedule, PipelineTimes times) {
+  const std::int32_t first = schedule.spread_ranks.empty() ? 0 : 1;
   for (const Field field : kComputeFields) {
     auto row = (times.*field).begin();
     for (std::int32_t m = 0; m < times.num_micro_batches; ++m, row += times.num_stages) {
-      const double sum = std::accumulate(row, row + times.num_stages, 0.0);
-      std::fill(row, row + times.num_stages, sum / times.num_stages);
+      const double sum = std::accumulate(row + first, row + times.num_stages, 0.0);
+      std::fill(row + first, row + times.num_stages, sum / (times.num_stages - first));
     }
   }
   return times;
@@ -130,11 +132,21 @@ double sum_of(std::span<const PipelineTimes> pipelines, Field field) {
   return sum;
 }
 
+/// Of all ranks of one pipeline.
+double optimizer_seconds(const CompiledSchedule& schedule, const StepEnd& end) {
+  double seconds = 0;
+  for (std::size_t stage = 0; stage < end.optimizer_s.size(); ++stage) {
+    const auto num_ranks = schedule.ranks_of(static_cast<std::int32_t>(stage)).size();
+    seconds += end.optimizer_s[stage] * static_cast<double>(num_ranks);
+  }
+  return seconds;
+}
+
 /// Fills the breakdown of a step whose makespan is known.
 void break_down(const CompiledSchedule& schedule, std::span<const PipelineTimes> pipelines,
                 const StepEnd& end, double num_devices, StepSimulation& step) {
   const PipelineTimes ranks = equal_ranks(pipelines);
-  const PipelineTimes stages = equal_stages(ranks);
+  const PipelineTimes stages = equal_stages(schedule, ranks);
   const StepEnd even_end = equal_stages(end);
   const StepEnd free_end = free_reduction(even_end);
   const double equal_ranks_s = std::min(step.makespan_s, step_seconds(schedule, ranks, end));
@@ -142,8 +154,7 @@ void break_down(const CompiledSchedule& schedule, std::span<const PipelineTimes>
   const double free_end_s = std::min(equal_stages_s, step_seconds(schedule, stages, free_end));
   const double free_links_s =
       std::min(free_end_s, step_seconds(schedule, free_links(stages), free_end));
-  step.optimizer_s = static_cast<double>(pipelines.size()) *
-                     std::accumulate(end.optimizer_s.begin(), end.optimizer_s.end(), 0.0);
+  step.optimizer_s = static_cast<double>(pipelines.size()) * optimizer_seconds(schedule, end);
   step.reduction_s = (equal_stages_s - free_end_s) * num_devices;
   Breakdown& parts = step.breakdown;
   parts.useful_s = sum_of(pipelines, &PipelineTimes::forward_s) +
@@ -161,12 +172,17 @@ void append_use(const CompiledSchedule& schedule, const PipelineTimes& times, co
                 double makespan_s, std::vector<RankUse>& out) {
   std::vector<RankUse> use(static_cast<std::size_t>(schedule.num_ranks));
   for (std::int32_t stage = 0; stage < times.num_stages; ++stage) {
-    const auto s = static_cast<std::size_t>(stage);
-    double& busy_s = use[static_cast<std::size_t>(schedule.stage_rank[s])].busy_s;
+    const std::span<const std::int32_t> ranks = schedule.ranks_of(stage);
     for (std::int32_t m = 0; m < times.num_micro_batches; ++m) {
+      const std::int32_t rank = ranks[static_cast<std::size_t>(m) % ranks.size()];
+      double& busy_s = use[static_cast<std::size_t>(rank)].busy_s;
       for (const Field field : kBusyFields) busy_s += (times.*field)[times.index(m, stage)];
     }
-    if (!end.empty()) busy_s += end.optimizer_s[s];
+    if (end.empty()) continue;
+    for (const std::int32_t rank : ranks) {
+      use[static_cast<std::size_t>(rank)].busy_s +=
+          end.optimizer_s[static_cast<std::size_t>(stage)];
+    }
   }
   for (RankUse& rank : use) rank.idle_s = std::max(0.0, makespan_s - rank.busy_s);
   out.insert(out.end(), use.begin(), use.end());

@@ -60,11 +60,21 @@ std::vector<std::int32_t> in_order_of_readiness(const CompiledSchedule& schedule
                                                 std::span<const double> ready_s) {
   std::vector<std::int32_t> stages;
   for (std::int32_t stage = 0; stage < schedule.num_stages; ++stage) {
-    if (schedule.stage_rank[static_cast<std::size_t>(stage)] == rank) stages.push_back(stage);
+    if (std::ranges::count(schedule.ranks_of(stage), rank) > 0) stages.push_back(stage);
   }
   std::ranges::stable_sort(
       stages, {}, [&](std::int32_t stage) { return ready_s[static_cast<std::size_t>(stage)]; });
   return stages;
+}
+
+/// The devices that hold the same weights of a stage: of a spread one those of all its ranks.
+DeviceGroup group_of_stage(const StepEndCase& step, std::size_t stage) {
+  const std::vector<RankIndex>& spread = step.schedule.spread_ranks;
+  if (stage == 0 && !spread.empty()) {
+    return data_parallel_group(step.cluster, step.sizes, spread.front().value(),
+                               static_cast<std::int64_t>(spread.size()));
+  }
+  return data_parallel_group(step.cluster, step.sizes, step.schedule.stage_rank[stage].value());
 }
 
 }  // namespace
@@ -82,11 +92,10 @@ Result<StepEnd> step_end(const StepEndCase& step, Reduction reduction) {
   OMNIBAL_RETURN_IF_ERROR(check_known(step, parameters));
   const bool sharded = reduction == Reduction::kDistributed;
   for (std::size_t stage = 0; stage < parameters.size(); ++stage) {
-    const DeviceGroup group =
-        data_parallel_group(step.cluster, step.sizes, step.schedule.stage_rank[stage].value());
+    const DeviceGroup group = group_of_stage(step, stage);
     const double gradients = kGradientBytes * parameters[stage];
     const double updated =
-        sharded ? parameters[stage] / static_cast<double>(step.sizes.dp) : parameters[stage];
+        sharded ? parameters[stage] / static_cast<double>(group.members) : parameters[stage];
     end.reduce_s.push_back(sharded ? reduce_scatter_s(group, gradients)
                                    : all_reduce_s(group, gradients));
     end.optimizer_s.push_back(kUpdateBytes * updated / step.cluster.memory_bytes_per_s);

@@ -23,7 +23,7 @@ Result<std::vector<metrics::StageSummary>> stages_at_caps(const plan::PlanReader
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(*plan.profile(), load, plan.steps()->micro_batches));
-  return metrics::summarize_stages(cost::evaluate(*plan.profile(), load),
+  return metrics::summarize_stages(cost::evaluate(pipeline.profile, load),
                                    partition::first_layers(pipeline.cuts), pipeline.recompute,
                                    schedule::in_flight(pipeline.schedule));
 }
@@ -78,7 +78,7 @@ Finding check_partition(const plan::PlanReader& plan) {
 
 Finding check_recompute(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  const std::vector<cost::LayerCost> costs = cost::evaluate(*plan.profile(), plan.profile()->load);
+  const std::vector<cost::LayerCost> costs = cost::evaluate(pipeline.profile, plan.profile()->load);
   for (std::size_t layer = 0; layer < costs.size(); ++layer) {
     if (pipeline.recompute[layer] && !costs[layer].can_recompute) {
       return violation("layer {} recomputes but has nothing to gain", layer);

@@ -241,3 +241,15 @@ def test_what_does_not_fit_a_schedule_is_refused():
     assert refused("--schedule", "zb-v")["where"]["key"] == "chunks"
     assert "--cluster" in refused("--update", "all-reduce")["hint"]
     assert refused("--dp", 4096, micro_batches=2000)["where"]["key"] == "--dp"
+
+
+def test_vision_before_or_nested_adds_up_and_apart_uses_its_own_ranks():
+    flags = ("simulate", "--profile", W_PROFILE, "--cuts", "46,58,70,83", "--micro-batches", 16)
+    for place, ranks in (("before", 4), ("nested", 4), ("apart", 7)):
+        more = ("--vision-ranks", 3) if place == "apart" else ()
+        step = ask(*flags, "--vision", place, *more)
+        assert len(step["ranks"]) == ranks
+        whole = step["makespan_s"] * ranks
+        assert abs(sum(step["breakdown"].values()) - whole) <= 1e-9 * whole
+    refuse(2, "simulate", "--profile", W_PROFILE, "--micro-batches", 16, "--vision", "nested")
+    refuse(2, *flags, "--vision", "nested", "--vision-ranks", 2)

@@ -130,7 +130,7 @@ TEST(BoundaryLinks, FollowTheStagesToTheirRanks) {
   const auto rates = [&](schedule::ScheduleKind kind, std::int32_t stages) {
     const auto s = *schedule::make_schedule(kind, stages, 4, {.chunks = 2});
     std::vector<double> found;
-    for (const cluster::Link& link : boundary_links(cluster, {.pp = stages / 2}, 0, s.stage_rank)) {
+    for (const cluster::Link& link : boundary_links(cluster, {.pp = stages / 2}, 0, s)) {
       found.push_back(link.bytes_per_s);
       EXPECT_EQ(link.latency_s, link.bytes_per_s == 100 ? 1 : link.bytes_per_s == 10 ? 2 : 0);
     }

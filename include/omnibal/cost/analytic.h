@@ -26,6 +26,10 @@ struct AnalyticOptions {
   std::int64_t tp = 1;
   std::int64_t dp = 1;  // shards optimizer states: 6 + 12 / dp bytes a parameter
   HeadPolicy heads = HeadPolicy::kReplicate;
+  /// Beyond tp 2, at which the achieved rate was fitted: what its collectives take longer. The
+  /// links of `inner`, which tensor-parallel groups lie on. Never less than nothing, at tp 1
+  /// either.
+  bool tensor_links = false;
   Load load{9, 4096, 4096.0 * 4096.0};  // the profile's reference load
 };
 

@@ -40,6 +40,22 @@ inline constexpr std::int32_t kFirstNamedChoice = 2;
 /// the result has named choices. `choices` empty: no layer takes one. O(layers).
 Profile with_choices(Profile profile, const LayerChoices& choices);
 
+/// A layer that takes one of its named choices, as files write it.
+struct NamedChoice {
+  std::int64_t layer = 0;
+  std::string name;
+
+  friend bool operator==(const NamedChoice&, const NamedChoice&) = default;
+};
+/// By layer, ascending.
+std::vector<NamedChoice> named_choices(const Profile& profile, const LayerChoices& choices);
+/// And back: `recompute[l]`: layer l recomputes all of itself. Errors: kOutOfRange (no such layer,
+/// a name that the layer's choices lack), kConflictingKeys (a layer with two choices).
+Result<LayerChoices> choices_of(const Profile& profile, const std::vector<bool>& recompute,
+                                const std::vector<NamedChoice>& named);
+/// Which layers take any choice.
+std::vector<bool> spares_memory(const LayerChoices& choices);
+
 /// Which named choices may be taken at all.
 enum class ChoiceSet {
   kFull,       // none: a layer recomputes all of itself or nothing

@@ -22,6 +22,7 @@
 #include "omnibal/corpus/corpus.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/metrics/stages.h"
 #include "omnibal/model/model.h"
 #include "omnibal/partition/partition.h"
@@ -41,7 +42,9 @@ struct PlanRequest {
   std::optional<cost::Profile> profile;      // absent: analytic
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
   bool free_links = false;  // the prediction without communication
-  DataPlanOptions data;     // `steps` is filled in by make_plan
+  /// Of the choices that the profile names, those that layers may take.
+  cost::ChoiceSet choices = cost::ChoiceSet::kFull;
+  DataPlanOptions data;  // `steps` is filled in by make_plan
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
   std::optional<CapQuestion> caps;
@@ -76,7 +79,8 @@ struct Plan {
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
   cost::Profile profile;
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;         // layers that spare memory at all
+  cost::LayerChoices choices;                 // how
   std::vector<metrics::StageSummary> stages;  // at the caps
   std::int64_t memory_bytes = 0;
   bool free_links = false;

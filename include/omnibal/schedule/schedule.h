@@ -63,7 +63,15 @@ struct Schedule {
   std::int32_t num_micro_batches = 0;
   std::vector<RankIndex> stage_rank;       // [num_stages]: which rank runs a stage
   std::vector<std::vector<Action>> ranks;  // actions of each rank in order
+  /// Not empty: stage 0 is spread, its micro-batch m runs on spread_ranks[m % size] (layout.h), and
+  /// stage_rank[0] is the first of them.
+  std::vector<RankIndex> spread_ranks = {};
 };
+
+/// The rank that runs a micro-batch of a stage.
+RankIndex rank_of(const Schedule& schedule, StageIndex stage, MicroBatchIndex micro_batch);
+/// All ranks that run micro-batches of a stage.
+std::span<const RankIndex> ranks_of(const Schedule& schedule, StageIndex stage);
 
 /// Most compute actions of a schedule: 128 stages with 16,384 micro-batches. Checking, compiling
 /// and simulating one needs about 40 bytes an action.
@@ -104,8 +112,9 @@ struct ActionPosition {
 };
 std::vector<ActionPosition> execution_order(const Schedule& schedule);
 
-/// Most micro-batches whose activations stage `stage` holds at once, by replaying the list: from
-/// the forward to the end of the backward, of a split one to the end of the weight gradient.
+/// Most micro-batches whose activations a rank of stage `stage` holds at once, by replaying the
+/// list: from the forward to the end of the backward, of a split one to the end of the weight
+/// gradient.
 std::int64_t in_flight(const Schedule& schedule, StageIndex stage);
 /// in_flight of every stage.
 std::vector<std::int64_t> in_flight(const Schedule& schedule);

@@ -21,12 +21,14 @@ struct DeviceGroup {
   double latency_s = 0;    // once around, less one hop
 };
 
-/// The dp devices that hold the same layers: one of each data-parallel rank of pipeline rank
-/// `pipeline_rank`, numbered as boundary_links numbers them. Inside a node the inner link; a ring
-/// over several nodes passes each once, out through the outer links of all its members there
-/// together (a tensor group's other rings leave through those of their own members).
+/// The devices that hold the same layers: one of each data-parallel rank of the `num_ranks`
+/// pipeline ranks from `pipeline_rank` on, numbered as boundary_links numbers them. Inside a node
+/// the inner link; a ring over several nodes passes each once, out through the outer links of all
+/// its members there together (a tensor group's other rings leave through those of their own
+/// members).
 DeviceGroup data_parallel_group(const cluster::ClusterSpec& cluster,
-                                const cluster::ParallelSizes& sizes, std::int64_t pipeline_rank);
+                                const cluster::ParallelSizes& sizes, std::int64_t pipeline_rank,
+                                std::int64_t num_ranks = 1);
 
 /// Every device gets the whole tensor of `bytes`, of which each had its share: (n - 1) / n of it
 /// passes each hop. A group of one, or nothing to send, takes no time.

@@ -60,6 +60,13 @@ struct CompiledSchedule {
   bool splits_backward = false;  // there are weight gradients of their own
   std::vector<std::int32_t> stage_rank;
   std::vector<Step> steps;
+  std::vector<std::int32_t> spread_ranks = {};  // of stage 0, if it is spread (schedule.h)
+
+  /// The ranks that run `stage`.
+  std::span<const std::int32_t> ranks_of(std::int32_t stage) const {
+    if (stage == 0 && !spread_ranks.empty()) return spread_ranks;
+    return {&stage_rank[static_cast<std::size_t>(stage)], 1};
+  }
 };
 
 /// Takes compute lists or lowered ones. O(actions). Error: kInternal if the schedule is not valid.

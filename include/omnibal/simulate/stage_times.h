@@ -16,6 +16,7 @@
 
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/simulate/pipeline.h"
@@ -45,6 +46,9 @@ std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition
                                    const recompute::RecomputeMask& recompute);
 std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute);
+/// The same with named choices.
+std::vector<StageCost> chosen_stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                          const cost::LayerChoices& choices);
 
 /// The link behind each of pp - 1 stages, as the tp devices of a stage use it together (each sends
 /// its share of the boundary). Devices are numbered as Megatron numbers them: tensor groups stand
@@ -54,11 +58,12 @@ std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes,
                                           std::int64_t dp_rank = 0);
 
-/// The same for stages dealt out to sizes.pp ranks as `stage_rank` says; a boundary inside a rank
-/// takes no time. [stages - 1].
+/// The same for stages dealt out to sizes.pp ranks as `schedule` says; a boundary inside a rank
+/// takes no time. Behind a spread stage, whose micro-batches come from several ranks: the slowest
+/// of their links. [stages - 1].
 std::vector<cluster::Link> boundary_links(const cluster::ClusterSpec& cluster,
                                           const cluster::ParallelSizes& sizes, std::int64_t dp_rank,
-                                          std::span<const RankIndex> stage_rank);
+                                          const schedule::Schedule& schedule);
 
 /// Times of one pipeline, a load a micro-batch. `links`: one a boundary, or empty: transfers take
 /// no time. O(stages x micro-batches).

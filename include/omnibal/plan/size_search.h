@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes chosen: how many devices form a tensor group, a pipeline, and how many pipelines there
+// are, with caps and recomputation that fit each.
+//
+//   OMNIBAL_ASSIGN(const SizeChoice choice, choose_sizes({columns(corpus), model, cluster, ...},
+//                                                        progress));
+//   choice.best().sizes.pp;
+//   choice.ranked[1].reason;           // why the runner-up loses
+//
+// Not for the plan itself: planner.h takes the sizes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "omnibal/base/progress.h"
+#include "omnibal/base/result.h"
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/codec/json.h"
+#include "omnibal/model/model.h"
+#include "omnibal/plan/limit_search.h"
+#include "omnibal/plan/planner.h"
+
+namespace omnibal::plan {
+
+/// What the user leaves open: sizes that are not given.
+struct SizeQuestion {
+  std::int64_t gpus = 0;
+  std::optional<std::int64_t> tp = std::nullopt;
+  std::optional<std::int64_t> pp = std::nullopt;
+  std::optional<std::int64_t> dp = std::nullopt;
+};
+
+struct SizeTask {
+  metrics::SampleColumns samples;
+  const model::ModelSpec& model;
+  const cluster::ClusterSpec& cluster;
+  const PlanRequest& request;  // all but sizes; caps absent: those of request.data.limits
+  SizeQuestion asked;
+};
+
+/// Where the devices' time goes, as fractions of all of it.
+struct TimeShares {
+  double model = 0;       // forward and backward, each once
+  double replicated = 0;  // attention heads that tensor parallelism cannot split
+  double tensor = 0;      // collectives of tensor parallelism beyond tp 2
+  double recompute = 0;
+  double idle = 0;  // bubble, imbalance, transfers, end of the step
+};
+
+struct SizeCandidate {
+  cluster::ParallelSizes sizes;
+  CapPrediction prediction;  // with the caps that suit these sizes best, of those looked at
+  double gpu_days = 0;       // of an epoch
+  TimeShares shares;
+  bool refined = false;     // caps chosen as a plan chooses them, not from a few
+  std::string reason = {};  // of the best: what it gains; of the others: why they lose
+};
+
+struct SizeChoice {
+  std::int64_t gpus = 0;
+  std::vector<SizeCandidate> ranked;   // that fit, best first
+  std::vector<SizeCandidate> refused;  // that do not, and why
+
+  const SizeCandidate& best() const { return ranked.front(); }
+};
+
+/// Every tp that divides a node, every pp that divides what is left, up to a stage a layer: each
+/// is predicted with a few caps on a few samples, then the best few with caps chosen in full.
+/// Deterministic for any number of threads. Errors: kSizesDoNotDivide (no sizes multiply to gpus),
+/// kMemoryInfeasible (none fit; names the sizes that miss least), those of limit_problem.
+Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
+
+/// The fewest devices with which an epoch takes at most `hours`, of 1, 2, 3, 4, 6, 8, 12, ...
+/// nodes up to `most_gpus`; sizes chosen for each count looked at, fewest first. Error:
+/// kMemoryInfeasible, kInvalidArgument (not even `most_gpus` are enough: names their hours).
+Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
+                                            std::int64_t most_gpus, const Progress& progress);
+
+/// `search` of a plan (docs/formats.md).
+codec::Json to_json(const SizeChoice& choice);
+
+}  // namespace omnibal::plan

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "omnibal/plan/size_search.h"
+
+namespace omnibal::plan {
+namespace {
+
+/// 1, 2, 3, 4, 6, 8, 12, ... times the devices of a node, up to `most`; of fewer than a node their
+/// powers of two.
+std::vector<std::int64_t> counts_up_to(std::int64_t most, std::int64_t node) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t count = 1; count < node && count <= most; count *= 2) counts.push_back(count);
+  for (std::int64_t nodes = 1; nodes * node <= most; nodes *= 2) {
+    counts.push_back(nodes * node);
+    if (nodes > 1 && nodes * 3 / 2 * node <= most) counts.push_back(nodes * 3 / 2 * node);
+  }
+  return counts;
+}
+
+double hours_of(const SizeChoice& choice) {
+  return choice.best().gpu_days * 24 / static_cast<double>(choice.gpus);
+}
+
+Error never_enough(const SizeChoice& most, double hours) {
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("with {} GPUs an epoch takes {:.1f} h", most.gpus, hours_of(most)))
+      .at_key("--hours")
+      .with_value(fmt::format("{}", hours))
+      .with_hint("raise --gpus, the most that may be used, or --hours");
+}
+
+}  // namespace
+
+Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
+                                            std::int64_t most_gpus, const Progress& progress) {
+  const std::vector<std::int64_t> counts = counts_up_to(most_gpus, task.cluster.devices_per_node);
+  SizeTask with_count = task;
+  const auto choose = [&](std::int64_t count) {
+    with_count.asked.gpus = count;
+    return choose_sizes(with_count, progress);
+  };
+  std::vector<SizeChoice> looked_at;
+  OMNIBAL_ASSIGN(const SizeChoice largest, choose(counts.back()));
+  if (hours_of(largest) > hours) return never_enough(largest, hours);
+  looked_at.push_back(largest);
+  // More devices take less time but where sizes do not divide: halving meets the border.
+  std::size_t too_few = 0;
+  std::size_t enough = counts.size() - 1;
+  while (too_few < enough) {
+    const std::size_t middle = (too_few + enough) / 2;
+    Result<SizeChoice> choice = choose(counts[middle]);
+    const bool in_time = choice && hours_of(*choice) <= hours;
+    if (choice) looked_at.push_back(*std::move(choice));
+    if (in_time) {
+      enough = middle;
+    } else {
+      too_few = middle + 1;
+    }
+  }
+  std::ranges::sort(looked_at, {}, &SizeChoice::gpus);
+  return looked_at;
+}
+
+}  // namespace omnibal::plan

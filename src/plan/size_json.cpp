@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/plan/size_search.h"
+
+namespace omnibal::plan {
+namespace {
+
+using codec::Json;
+
+Json to_json(const cluster::ParallelSizes& sizes) {
+  return {{"tp", sizes.tp}, {"pp", sizes.pp}, {"dp", sizes.dp}};
+}
+
+Json to_json(const SizeCandidate& candidate) {
+  const CapPrediction& prediction = candidate.prediction;
+  Json parallel = to_json(candidate.sizes);
+  parallel["micro_batches"] = prediction.micro_batches;
+  return {{"parallel", parallel},
+          {"vision_cap", prediction.vision_cap},
+          {"token_cap", prediction.token_cap},
+          {"seconds_per_sample", prediction.seconds_per_sample},
+          {"gpu_days", candidate.gpu_days},
+          {"peak_bytes", prediction.peak_bytes},
+          {"shares",
+           {{"model", candidate.shares.model},
+            {"replicated", candidate.shares.replicated},
+            {"tensor", candidate.shares.tensor},
+            {"recompute", candidate.shares.recompute},
+            {"idle", candidate.shares.idle}}},
+          {"refined", candidate.refined},
+          {"reason", candidate.reason}};
+}
+
+}  // namespace
+
+codec::Json to_json(const SizeChoice& choice) {
+  Json json = {{"gpus", choice.gpus}, {"candidates", Json::array()}, {"refused", Json::array()}};
+  for (const SizeCandidate& candidate : choice.ranked) {
+    json["candidates"].push_back(to_json(candidate));
+  }
+  for (const SizeCandidate& candidate : choice.refused) {
+    json["refused"].push_back(
+        {{"parallel", to_json(candidate.sizes)}, {"reason", candidate.reason}});
+  }
+  return json;
+}
+
+}  // namespace omnibal::plan

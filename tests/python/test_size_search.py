@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plan` without sizes: what is searched, what the plan says about it, and how few GPUs suffice."""
+
+from conftest import ask, refuse
+
+MODEL = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 256,
+         "--links", "free")
+
+
+def hours(count):
+    return count["hours"]
+
+
+def test_a_plan_without_sizes_verifies_and_says_why_the_others_lose(small_corpus, tmp_path):
+    plan = ask("plan", small_corpus, *MODEL, "--gpus", 16, "--out", tmp_path / "plan")
+    best, *others = plan["search"]["candidates"]
+    assert {k: plan["parallel"][k] for k in ("tp", "pp", "dp")} == {
+        k: best["parallel"][k] for k in ("tp", "pp", "dp")}
+    assert all(other["gpu_days"] >= best["gpu_days"] and other["reason"] for other in others)
+    assert abs(plan["prediction"]["gpu_days"] / best["gpu_days"] - 1) < 0.1
+    assert ask("verify", tmp_path / "plan")["ok"]
+
+
+def test_a_given_size_stays(small_corpus):
+    plan = ask("plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 4, "--dry-run")
+    assert plan["parallel"]["tp"] == 4
+    assert all(c["parallel"]["tp"] == 4 for c in plan["search"]["candidates"])
+
+
+def test_the_fewest_gpus_within_hours(small_corpus):
+    plan = ask("plan", small_corpus, *MODEL, "--hours", 1, "--gpus", 64, "--dry-run")
+    counts = plan["search"]["counts"]
+    chosen = plan["search"]["gpus"]
+    parallel = plan["parallel"]
+    assert parallel["tp"] * parallel["pp"] * parallel["dp"] == chosen
+    assert all((hours(count) <= 1) == (count["gpus"] >= chosen) for count in counts)
+    assert any(count["gpus"] < chosen for count in counts)
+
+
+def test_what_cannot_be_searched(small_corpus):
+    assert "--gpus" in refuse(2, "plan", small_corpus, *MODEL, "--dry-run")["hint"]
+    refuse(2, "plan", small_corpus, *MODEL, "--hours", 0, "--dry-run")
+    error = refuse(2, "plan", small_corpus, *MODEL, "--hours", 0.001, "--gpus", 16, "--dry-run")
+    assert "16 GPUs" in error["message"]
