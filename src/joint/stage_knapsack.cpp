@@ -2,67 +2,10 @@
 #include "joint/stage_knapsack.h"
 
 #include <algorithm>
-#include <map>
 #include <ranges>
-#include <tuple>
 
 namespace omnibal::joint {
 namespace {
-
-/// A choice as an option, and what it rebuilds at once.
-struct Candidate {
-  CoverOption option;
-  std::int64_t transient = 0;
-};
-
-/// All that save anything, most saving first.
-std::vector<Candidate> candidates_of(const JointLayer& layer, const TickScale& scale) {
-  std::vector<Candidate> candidates;
-  for (std::size_t c = 0; c < layer.choices.size(); ++c) {
-    const RecomputeChoice& choice = layer.choices[c];
-    const std::int64_t saving = layer.activation_bytes - choice.kept_bytes;
-    if (saving <= 0) continue;
-    candidates.push_back(
-        {{saving, scale.ticks(choice.recompute_s), static_cast<std::int32_t>(c) + 1},
-         transient_bytes(layer, choice)});
-  }
-  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return std::tie(b.option.saving, a.option.cost) < std::tie(a.option.saving, b.option.cost);
-  });
-  return candidates;
-}
-
-/// Options within `transient` that no other beats in both cost and saving, most saving first.
-std::vector<CoverOption> useful_options(const std::vector<Candidate>& candidates,
-                                        std::int64_t transient) {
-  std::vector<CoverOption> useful;
-  for (const Candidate& candidate : candidates) {  // later ones must be cheaper
-    if (candidate.transient > transient) continue;
-    const CoverOption& option = candidate.option;
-    if (useful.empty() || option.cost < useful.back().cost) useful.push_back(option);
-  }
-  return useful;
-}
-
-bool cheaper(const CoverIncrement& a, const CoverIncrement& b) {
-  return is_cheaper(a.cost, a.saving, b.cost, b.saving);
-}
-
-/// Increments of `options` whose cost a byte rises.
-std::vector<CoverIncrement> hull_of(const std::vector<CoverOption>& options) {
-  std::vector<CoverIncrement> hull;
-  CoverOption last;
-  for (const CoverOption& option : std::views::reverse(options)) {
-    CoverIncrement step{0, option.saving - last.saving, option.cost - last.cost};
-    while (!hull.empty() && !cheaper(hull.back(), step)) {
-      step = {0, step.saving + hull.back().saving, step.cost + hull.back().cost};
-      hull.pop_back();
-    }
-    hull.push_back(step);
-    last = option;
-  }
-  return hull;
-}
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
@@ -70,9 +13,11 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 
 
 StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLayer> layers,
                              const TickScale& scale)
-    : StageModel(tables), num_layers_(static_cast<std::int32_t>(layers.size())) {
-  gather_kinds(layers, scale);
-  order_kinds();
+    : StageModel(tables),
+      num_layers_(static_cast<std::int32_t>(layers.size())),
+      kinds_(layer_kinds(layers, scale)),
+      item_of_kind_(kinds_.size()) {
+  order_levels();
   before_.assign((layers.size() + 1) * kinds_.size(), 0);
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (const std::int32_t layer : kinds_[k].layers) {
@@ -84,66 +29,21 @@ StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLay
   }
 }
 
-std::int32_t StageKnapsack::LayerKind::level_within(std::int64_t transient) const {
-  auto level = static_cast<std::int32_t>(levels.size()) - 1;
-  while (level >= 0 && levels[static_cast<std::size_t>(level)].transient > transient) --level;
-  return level;
-}
-
-std::vector<StageKnapsack::Level> StageKnapsack::levels_of(const JointLayer& layer,
-                                                           const TickScale& scale) {
-  const std::vector<Candidate> candidates = candidates_of(layer, scale);
-  std::vector<std::int64_t> transients;
-  for (const Candidate& candidate : candidates) transients.push_back(candidate.transient);
-  std::ranges::sort(transients);
-  transients.erase(std::ranges::unique(transients).begin(), transients.end());
-  std::vector<Level> levels;
-  for (const std::int64_t transient : transients) {
-    std::vector<CoverOption> options = useful_options(candidates, transient);
-    if (!levels.empty() && levels.back().options == options) continue;
-    std::vector<CoverIncrement> hull = hull_of(options);
-    levels.push_back({transient, std::move(options), std::move(hull)});
-  }
-  return levels;
-}
-
-void StageKnapsack::gather_kinds(std::span<const JointLayer> layers, const TickScale& scale) {
-  using Key = std::vector<std::tuple<std::int64_t, std::int64_t, Ticks, std::int32_t>>;
-  std::map<Key, std::size_t> index;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::vector<Level> levels = levels_of(layers[i], scale);
-    if (levels.empty()) continue;
-    Key key;
-    for (const Level& level : levels) {
-      for (const CoverOption& o : level.options) {
-        key.emplace_back(level.transient, o.saving, o.cost, o.choice);
-      }
-    }
-    const auto [place, is_new] = index.emplace(std::move(key), kinds_.size());
-    if (is_new) kinds_.push_back({std::move(levels), {}});
-    kinds_[place->second].layers.push_back(static_cast<std::int32_t>(i));
-  }
-}
-
-void StageKnapsack::order_kinds() {
-  std::ranges::stable_sort(kinds_, [](const LayerKind& a, const LayerKind& b) {
-    return cheaper(a.levels.back().hull.front(), b.levels.back().hull.front());
-  });
+void StageKnapsack::order_levels() {
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (std::size_t l = 0; l < kinds_[k].levels.size(); ++l) {
       for (const CoverIncrement& step : kinds_[k].levels[l].hull) {
-        increments_.push_back({{k, l}, step.saving, step.cost});
+        increments_.push_back({{k, l}, step});
       }
       by_transient_.push_back({k, l});
     }
   }
   std::ranges::stable_sort(increments_, [](const LevelIncrement& a, const LevelIncrement& b) {
-    return is_cheaper(a.cost, a.saving, b.cost, b.saving);
+    return is_cheaper(a.step, b.step);
   });
   std::ranges::stable_sort(by_transient_, {}, [&](const LevelIndex& index) {
     return kinds_[index.kind].levels[index.level].transient;
   });
-  item_of_kind_.resize(kinds_.size());
 }
 
 std::int32_t StageKnapsack::count(std::size_t kind, const StageSpan& span) const {
@@ -169,7 +69,7 @@ std::int64_t StageKnapsack::least_peak_bytes(const StageSpan& span) const {
   for (const LevelIndex& index : by_transient_) {
     const std::int32_t layers = count(index.kind, span);
     if (layers == 0) continue;
-    const std::vector<Level>& levels = kinds_[index.kind].levels;
+    const std::vector<ChoiceLevel>& levels = kinds_[index.kind].levels;
     const std::int64_t before = index.level == 0 ? 0 : levels[index.level - 1].most_saving();
     kept -= layers * (levels[index.level].most_saving() - before);
     least =
@@ -185,7 +85,7 @@ void StageKnapsack::gather(const StageSpan& span) {
     const std::int32_t layers = count(k, span);
     if (layers == 0) continue;
     present_.push_back({k, layers});
-    for (const Level& level : kinds_[k].levels) transients_.push_back(level.transient);
+    for (const ChoiceLevel& level : kinds_[k].levels) transients_.push_back(level.transient);
   }
   std::ranges::sort(transients_);
   transients_.erase(std::ranges::unique(transients_).begin(), transients_.end());
@@ -199,7 +99,7 @@ void StageKnapsack::add_items() {
   };
   if (std::ranges::any_of(items_, lacks_choices)) {
     std::ranges::stable_sort(items_, [&](const Present& a, const Present& b) {
-      return cheaper(level_of(a).hull.front(), level_of(b).hull.front());
+      return is_cheaper(level_of(a).hull.front(), level_of(b).hull.front());
     });
   }
   for (const Present& item : items_) {
@@ -228,7 +128,10 @@ void StageKnapsack::fill(std::int64_t transient) {
       const std::int32_t item = item_of_kind_[step.of.kind];
       const bool taken = item >= 0 && items_[static_cast<std::size_t>(item)].level ==
                                           static_cast<std::int32_t>(step.of.level);
-      if (taken) knapsack_.add(CoverIncrement{item, step.saving, step.cost});
+      if (!taken) continue;
+      CoverIncrement increment = step.step;
+      increment.item = item;
+      knapsack_.add(increment);
     }
   }
   knapsack_.sum_up();
@@ -236,8 +139,15 @@ void StageKnapsack::fill(std::int64_t transient) {
 
 Bounds StageKnapsack::search(const StageSpan& span, Ticks below, std::int64_t most_nodes) {
   Bounds bounds{kNever, kNever};
-  taken_.clear();
   gather(span);
+  fill(transients_.back());
+  // The answer is never above the rough bound, however early the search is cut off.
+  const Ticks greedy = knapsack_.greedy_cover(need(span, transients_.back()), &taken_);
+  if (greedy < below) {
+    bounds.upper = greedy;
+  } else {
+    taken_.clear();
+  }
   for (const std::int64_t transient : std::views::reverse(transients_)) {
     if (most_nodes <= 0 && bounds.upper < kNever) {  // used up: what is left is bounded together
       bounds.lower = std::min(bounds.lower, rough_recompute(span).lower);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "joint/covering_knapsack.h"
+#include "joint/layer_kinds.h"
 #include "joint/stage_model.h"
 
 namespace omnibal::joint {
@@ -36,21 +37,6 @@ class StageKnapsack : public StageModel {
   bool was_cut_off() const override { return was_cut_off_; }
 
  private:
-  /// The useful choices of a layer among those that rebuild at most `transient` bytes at once.
-  struct Level {
-    std::int64_t transient = 0;
-    std::vector<CoverOption> options;  // most saving first, so that a first descent covers
-    std::vector<CoverIncrement> hull;  // of the options; cost a byte rises
-    std::int64_t most_saving() const { return options.front().saving; }
-  };
-  /// Layers that are alike in choices.
-  struct LayerKind {
-    std::vector<Level> levels;         // by transient, ascending
-    std::vector<std::int32_t> layers;  // ascending
-
-    /// The last level within the transient; -1: none.
-    std::int32_t level_within(std::int64_t transient) const;
-  };
   /// A level of a kind.
   struct LevelIndex {
     std::size_t kind = 0;
@@ -58,8 +44,7 @@ class StageKnapsack : public StageModel {
   };
   struct LevelIncrement {
     LevelIndex of;
-    std::int64_t saving = 0;
-    Ticks cost = 0;
+    CoverIncrement step;
   };
   struct Answer {
     Bounds rough;
@@ -68,9 +53,7 @@ class StageKnapsack : public StageModel {
   };
   Answer& known(const StageSpan& span);
 
-  static std::vector<Level> levels_of(const JointLayer& layer, const TickScale& scale);
-  void gather_kinds(std::span<const JointLayer> layers, const TickScale& scale);
-  void order_kinds();
+  void order_levels();
   std::int32_t count(std::size_t kind, const StageSpan& span) const;
   /// Bytes a micro-batch that must not be kept, with this transient.
   std::int64_t need(const StageSpan& span, std::int64_t transient) const;
@@ -91,7 +74,7 @@ class StageKnapsack : public StageModel {
     std::int32_t count = 0;
     std::int32_t level = -1;  // that fill chose
   };
-  const Level& level_of(const Present& present) const {
+  const ChoiceLevel& level_of(const Present& present) const {
     return kinds_[present.kind].levels[static_cast<std::size_t>(present.level)];
   }
   std::vector<Present> present_;          // kinds of a span
