@@ -31,8 +31,8 @@ struct LayerKind {
   std::int32_t level_within(std::int64_t transient) const;
 };
 
-/// In order of the first increment's cost a byte, at the last level. Layers that gain nothing are of
-/// no kind.
+/// In order of the first increment's cost a byte, at the last level. Layers that gain nothing are
+/// of no kind.
 std::vector<LayerKind> layer_kinds(std::span<const JointLayer> layers, const TickScale& scale);
 
 }  // namespace omnibal::joint

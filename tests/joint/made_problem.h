@@ -150,7 +150,8 @@ inline double least_recompute_s(const std::vector<JointLayer>& layers, std::int3
         const std::int64_t with = fixed + layer.static_bytes;
         extend(i + 1, with, kept + layer.activation_bytes, transient, s);
         for (const RecomputeChoice& choice : layer.choices) {
-          extend(i + 1, with, kept + choice.kept_bytes, std::max(transient, layer.activation_bytes),
+          extend(i + 1, with, kept + choice.kept_bytes,
+                 std::max(transient, choice.transient_bytes.value_or(layer.activation_bytes)),
                  s + choice.recompute_s);
         }
       };
