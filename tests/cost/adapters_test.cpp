@@ -54,7 +54,8 @@ TEST(FrozenBlock, OfAVisionTowerBehindNothingKeepsNothing) {
   EXPECT_TRUE(profile.layers[3].activation_bytes.is_zero());
   EXPECT_TRUE(profile.layers[3].recompute_choices.empty());
   // All of it trains behind the projector, as without the frozen tower.
-  EXPECT_EQ(profile.layers[kLlm].activation_bytes, profile_of({}, {}).layers[kLlm].activation_bytes);
+  EXPECT_EQ(profile.layers[kLlm].activation_bytes,
+            profile_of({}, {}).layers[kLlm].activation_bytes);
 }
 
 TEST(FrozenProjector, BehindATrainedTowerKeepsInputsOfNormAndGelu) {

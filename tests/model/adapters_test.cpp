@@ -26,8 +26,8 @@ TEST(Adapters, OnlyTheyTrainInTheirPart) {
   ASSERT_TRUE(add(model, "llm", 8, {"all"}).ok());
   // InternLM2-20B: width 6144, 48 heads and 8 key-value heads of 128, MLP 16384. Each adapter has
   // rank x (in + out).
-  const std::int64_t block = 8 * ((6144 + 6144) + 2 * (6144 + 1024) + (6144 + 6144) +
-                                  3 * (6144 + 16384));
+  const std::int64_t block =
+      8 * ((6144 + 6144) + 2 * (6144 + 1024) + (6144 + 6144) + 3 * (6144 + 16384));
   EXPECT_EQ(model.layers[kLlm].adapter_parameters, block);
   EXPECT_EQ(model.parameters(), before + 48 * block);
   EXPECT_TRUE(model.layers[kLlm].trainable);
