@@ -43,6 +43,49 @@ TEST(BalanceModel, FindsThePapersAnchorForInternVlChat) {
             (std::vector<std::int32_t>{48, 64, 80}));
 }
 
+/// A request that must recompute: 45 GB of the 81 that the model takes.
+ModelBalanceRequest request_within_memory(PartitionMethod method, cost::ChoiceSet choices) {
+  ModelBalanceRequest request{.num_stages = 4, .num_micro_batches = 32};
+  request.method = method;
+  request.recompute = RecomputeMethod::kJoint;
+  request.memory_bytes = 45'000'000'000;
+  request.choices = choices;
+  return request;
+}
+
+TEST(BalanceModel, NamedChoicesSpareTimeWithinTheSameMemory) {
+  const cost::Profile profile = internvl_chat_at_the_mean_pack();
+  for (const PartitionMethod method : {PartitionMethod::kJoint, PartitionMethod::kMinMax}) {
+    const auto balance = [&](cost::ChoiceSet choices) {
+      return balanced(profile, request_within_memory(method, choices));
+    };
+    const ModelBalance full = balance(cost::ChoiceSet::kFull);
+    EXPECT_TRUE(full.best.named.empty());
+    const ModelBalance selective = balance(cost::ChoiceSet::kSelective);
+    EXPECT_FALSE(selective.best.named.empty());
+    EXPECT_LT(selective.best.makespan_s, 0.97 * full.best.makespan_s);
+    for (const metrics::StageSummary& stage : selective.stages) {
+      EXPECT_LE(stage.peak_bytes, 45'000'000'000);
+    }
+    for (const cost::NamedChoice& named : selective.best.named) {
+      EXPECT_NE(named.name, "offload");
+      EXPECT_TRUE(selective.best.recompute[static_cast<std::size_t>(named.layer)]);
+    }
+    EXPECT_LE(balance(cost::ChoiceSet::kOffload).best.makespan_s,
+              selective.best.makespan_s * (1 + 1e-9));
+  }
+}
+
+TEST(BalanceModel, NamedChoicesNeedARecomputationThatWeighsThem) {
+  const cost::Profile profile = internvl_chat_at_the_mean_pack();
+  auto request = request_within_memory(PartitionMethod::kJoint, cost::ChoiceSet::kSelective);
+  request.recompute = RecomputeMethod::kBar;
+  EXPECT_EQ(balance_model(profile, request).error().code, ErrorCode::kInvalidArgument);
+  request.recompute = RecomputeMethod::kJoint;
+  request.constraints.restriction = joint::Restriction::kMegatron;
+  EXPECT_EQ(balance_model(profile, request).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(BalanceModel, BmpReachesTheLeastMakespanOfWorkloadW) {
   const cost::Profile profile = workload_w();
   ModelBalanceRequest request{.num_stages = 4, .num_micro_batches = 8};
