@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/options/model_flags.h"
+#include "cli/plan_text.h"
 #include "cli/text_table.h"
 
 namespace omnibal::cli {
@@ -18,25 +19,12 @@ namespace {
 constexpr std::int64_t kMostGpus = 4096;
 constexpr std::size_t kShown = 6;
 
-Flag size_flag(std::string name, FlagTarget target, std::string help) {
-  return {.name = std::move(name),
-          .target = target,
-          .help = std::move(help),
-          .value_name = "N",
-          .min = 1,
-          .max = kMostDevices};
-}
-
-double hours_of(const plan::SizeChoice& choice) {
-  return choice.best().gpu_days * 24 / static_cast<double>(choice.gpus);
-}
-
 std::vector<std::string> row_of(const plan::SizeCandidate& candidate, double best_days) {
   const plan::CapPrediction& prediction = candidate.prediction;
   return {fmt::format("{} x {} x {}", candidate.sizes.tp, candidate.sizes.pp, candidate.sizes.dp),
           fmt::format("{} x {}", prediction.vision_cap, prediction.token_cap),
           fmt::format("{}", prediction.micro_batches),
-          fmt::format("{:.1f}{}", candidate.gpu_days, candidate.refined ? "" : " ~"),
+          days(candidate.gpu_days) + (candidate.caps ? "" : " ~"),
           fmt::format("{:+.1f} %", 100 * (candidate.gpu_days / best_days - 1))};
 }
 
@@ -65,7 +53,7 @@ std::string counts_table(const SizeSearch& search) {
     const plan::SizeCandidate& best = choice.best();
     rows.push_back({fmt::format("{}", choice.gpus),
                     fmt::format("{} x {} x {}", best.sizes.tp, best.sizes.pp, best.sizes.dp),
-                    fmt::format("{:.1f}", hours_of(choice)), fmt::format("{:.1f}", best.gpu_days)});
+                    fmt::format("{:.1f}", choice.hours()), days(best.gpu_days)});
   }
   return text_table(rows);
 }
@@ -73,17 +61,17 @@ std::string counts_table(const SizeSearch& search) {
 }  // namespace
 
 std::vector<Flag> size_flags(SizeFlags& flags) {
-  return {size_flag("--gpus", &flags.gpus,
-                    "Devices of the cluster to use; with --hours the most that may be used"),
+  return {count_flag("--gpus", &flags.gpus,
+                     "Devices of the cluster to use; with --hours the most that may be used"),
           {.name = "--hours",
            .target = &flags.hours,
            .help = "Use the fewest devices with which an epoch takes at most so many hours",
            .value_name = "H"},
-          size_flag("--tp", &flags.tp, "Tensor-parallel size"),
-          size_flag("--pp", &flags.pp, "Pipeline stages"),
-          size_flag("--dp", &flags.dp,
-                    "Data-parallel size; of two given sizes and --gpus the third follows, with "
-                    "fewer given the others are searched")};
+          count_flag("--tp", &flags.tp, "Tensor-parallel size"),
+          count_flag("--pp", &flags.pp, "Pipeline stages"),
+          count_flag("--dp", &flags.dp,
+                     "Data-parallel size; of two given sizes and --gpus the third follows, with "
+                     "fewer given the others are searched")};
 }
 
 Status check_flags(const SizeFlags& flags) {
@@ -118,7 +106,7 @@ Result<cluster::ParallelSizes> sizes_of(const SizeFlags& flags,
 
 const plan::SizeChoice& SizeSearch::chosen() const {
   const auto in_time = [&](const plan::SizeChoice& choice) {
-    return !hours || hours_of(choice) <= *hours;
+    return !hours || choice.hours() <= *hours;
   };
   return *std::ranges::find_if(looked_at, in_time);
 }
@@ -145,7 +133,7 @@ codec::Json to_json(const SizeSearch& search) {
   json["counts"] = codec::Json::array();
   for (const plan::SizeChoice& choice : search.looked_at) {
     json["counts"].push_back(
-        {{"gpus", choice.gpus}, {"hours", hours_of(choice)}, {"gpu_days", choice.best().gpu_days}});
+        {{"gpus", choice.gpus}, {"hours", choice.hours()}, {"gpu_days", choice.best().gpu_days}});
   }
   return json;
 }

@@ -10,11 +10,6 @@
 namespace omnibal::cli {
 namespace {
 
-/// One decimal; three digits where that would hide a short epoch.
-std::string days(double gpu_days) {
-  return gpu_days < 10 ? fmt::format("{:.3g}", gpu_days) : fmt::format("{:.1f}", gpu_days);
-}
-
 std::string ablation_table(const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
   for (const plan::AblationRow& row : plan.ablation) {
@@ -27,11 +22,11 @@ std::string ablation_table(const plan::Plan& plan) {
 
 std::string stage_table(const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows = {
-      {"stage", "layers", "forward", "backward", "recompute", "in flight", "peak"}};
+      {"stage", "rank", "layers", "forward", "backward", "recompute", "in flight", "peak"}};
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const metrics::StageSummary& stage = plan.stages[s];
     rows.push_back(
-        {fmt::format("{}", s),
+        {fmt::format("{}", s), fmt::format("{}", stage.rank),
          fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
          format_seconds(stage.forward_s), format_seconds(stage.backward_s),
          format_seconds(stage.recompute_s), fmt::format("{}", stage.in_flight),
@@ -42,6 +37,10 @@ std::string stage_table(const plan::Plan& plan) {
 
 }  // namespace
 
+std::string days(double gpu_days) {
+  return gpu_days < 10 ? fmt::format("{:.3g}", gpu_days) : fmt::format("{:.1f}", gpu_days);
+}
+
 std::string to_text(const plan::Plan& plan, bool with_stages) {
   const steps::StepSummary& steps = *plan.data.step_summary;
   std::string text;
@@ -50,14 +49,15 @@ std::string to_text(const plan::Plan& plan, bool with_stages) {
       "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
       "{} steps of {} micro-batches on {} ranks; imbalance vision {:.4f}, tokens {:.4f}, "
       "attention {:.4f}, time {:.4f}\n"
-      "tp {} x pp {} x dp {}, {}; fullest stage {} of {}\n\n",
+      "tp {} x pp {} x dp {}, {}{}; fullest rank {} of {}\n\n",
       plan.data.admission.accepted.size(), plan.data.grouping.packs.size(),
       plan.data_options.limits.vision_cap, plan.data_options.limits.token_cap,
       plan.data.admission.rejected.size(), steps.count, steps.micro_batches, plan.sizes.dp,
       steps.dist_ratio.vision, steps.dist_ratio.tokens, steps.dist_ratio.attention,
       steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp, plan.sizes.dp,
-      schedule::to_string(plan.schedule), format_bytes(plan.prediction.peak_bytes),
-      format_bytes(plan.memory_bytes));
+      schedule::to_string(plan.schedule),
+      plan.chunks > 1 ? fmt::format(" with {} stages a rank", plan.chunks) : "",
+      format_bytes(plan.prediction.peak_bytes), format_bytes(plan.memory_bytes));
   text += ablation_table(plan);
   text += fmt::format(
       "\nprediction ({} links): {:.2f} s a step, {} and {} GPU days an epoch, {:.0f} "

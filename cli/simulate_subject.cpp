@@ -90,7 +90,11 @@ Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
   OMNIBAL_ASSIGN(const schedule::ScheduleKind kind,
                  schedule::parse_schedule_kind(
                      flags.schedule.value_or(std::string(to_string(subject.schedule.kind)))));
-  const std::int64_t chunks = flags.chunks.value_or(schedule::fewest_chunks(kind));
+  const bool same_kind = !subject.schedule.ranks.empty() && subject.schedule.kind == kind;
+  const std::int64_t chunks =
+      flags.chunks.value_or(same_kind ? subject.schedule.num_stages /
+                                            static_cast<std::int64_t>(subject.schedule.ranks.size())
+                                      : schedule::fewest_chunks(kind));
   const std::size_t num_stages = subject.cuts.size() + (flags.vision ? 0 : 1);
   OMNIBAL_ASSIGN(schedule::Schedule schedule,
                  schedule::make_schedule(kind, static_cast<std::int32_t>(num_stages),
@@ -116,6 +120,21 @@ Status check_vision(const SimulateFlags& flags) {
       .with_hint("the first cut is the first language layer: --cuts 46,58,70,83");
 }
 
+/// --pp says how many ranks the stages should fill.
+Status check_pp(const SimulateFlags& flags, const schedule::Schedule& schedule) {
+  const auto ranks = static_cast<std::int64_t>(schedule.ranks.size());
+  if (flags.pp.value_or(ranks) == ranks) return {};
+  const std::int64_t chunks = schedule.num_stages / ranks;
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} stages fill {} ranks with {} a rank, not {}", schedule.num_stages,
+                           ranks, chunks, *flags.pp))
+      .at_key("--pp")
+      .with_value(*flags.pp)
+      .with_limit(ranks)
+      .with_hint(fmt::format("give {} cuts: omnibal partition --pp {} --schedule {} makes them",
+                             *flags.pp * chunks - 1, *flags.pp, to_string(schedule.kind)));
+}
+
 Status check_ranks_of_plan(const SimulateSubject& subject) {
   const auto ranks = static_cast<std::int64_t>(subject.schedule.ranks.size());
   if (ranks == subject.sizes.pp) return {};
@@ -134,6 +153,7 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                                         {"--loads", flags.loads.has_value()},
                                         {"--tp", flags.tp.has_value()},
                                         {"--dp", flags.dp.has_value()},
+                                        {"--pp", flags.pp.has_value()},
                                         {"--vision", flags.vision.has_value()}},
                                        "a plan directory, which has its own"));
   OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
@@ -209,6 +229,7 @@ Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
   OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, profile.layers.size()));
   OMNIBAL_RETURN_IF_ERROR(spare_memory(flags, profile, subject));
   OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
+  OMNIBAL_RETURN_IF_ERROR(check_pp(flags, subject.schedule));
   subject.sizes = {.tp = flags.tp.value_or(1),
                    .pp = static_cast<std::int64_t>(subject.schedule.ranks.size()),
                    .dp = flags.dp.value_or(1)};

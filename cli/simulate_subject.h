@@ -30,6 +30,7 @@ struct SimulateFlags {
   std::optional<std::int64_t> micro_batches;
   std::optional<std::string> schedule;
   std::optional<std::int64_t> chunks;
+  std::optional<std::int64_t> pp;
   std::optional<std::string> vision;
   std::optional<std::int64_t> vision_ranks;
   std::optional<std::string> loads;

@@ -5,15 +5,13 @@ GPU days as in the row +model of table 2, from some of the epoch's steps: packs 
 rank's pipeline simulated with the load of every pack, the slowest rank decides.
 """
 import json
-import sys
 
 import numpy as np
 
 import paper
-from program import ROOT, ask, days, relative, table
-
-sys.path.insert(0, str(ROOT / "tests" / "reference"))
-from profile_layers import read_layers  # noqa: E402
+from figures import days, relative, table
+from profile_layers import read_layers
+from program import ask
 
 MIB = 2**20
 DP, MICRO_BATCHES, STAGES, GPUS = 8, 32, 4, 64

@@ -10,7 +10,8 @@ Sizes follow one rule, which gives the paper's own tp 2, pp 4 and 64 devices for
 import json
 
 import paper
-from program import INFEASIBLE, ask, days, gpu_days_of, plan, table
+from figures import days, gpu_days_of, plan, table
+from program import INFEASIBLE, ask
 
 DP, GLOBAL_BATCH = 8, 1024
 STATIC_SHARE_BYTES = (80 << 30) / 3

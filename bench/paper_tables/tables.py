@@ -9,27 +9,14 @@ import pathlib
 import paper
 from cuts import table_4
 from pairs import predictions
-from program import WRONG_USAGE, ask, days, gpu_days_of, plan, relative, table
+from figures import days, gpu_days_of, plan, relative, table
+from program import ask
 
-REFERENCE_TFLOPS = 100
 TOLERANCE = 0.05
 
 
-def paper_plan(corpus, *flags, none_if=None):
-    return plan(corpus, paper.MODEL, paper.CLUSTER, *paper.SIZES, *paper.CAPS, *flags, none_if=none_if)
-
-
-def zero3_pair(corpus):
-    """GPU days of the unbalanced and the balanced ZeRO-3 run at the one rate that gives the paper's
-    balanced figure, and that rate; None where the program has no ZeRO-3."""
-    first = paper_plan(corpus, "--zero3", REFERENCE_TFLOPS, none_if=WRONG_USAGE)
-    if first is None:
-        return None
-    balanced = paper.TABLE_1["DeepSpeed ZeRO-3"].balanced
-    tflops = REFERENCE_TFLOPS * scaled(first["zero3"]["balanced"]["gpu_days"], first) / balanced
-    fitted = paper_plan(corpus, "--zero3", tflops)
-    pair = [scaled(fitted["zero3"][row]["gpu_days"], fitted) for row in ("baseline", "balanced")]
-    return paper.GpuDays(*pair), tflops
+def paper_plan(corpus, *flags):
+    return plan(corpus, paper.MODEL, paper.CLUSTER, *paper.SIZES, *paper.CAPS, *flags)
 
 
 def compared(label, ours, paper_days, how):
@@ -41,17 +28,12 @@ def scaled(gpu_days, answer):
     return gpu_days * paper.SAMPLES / answer["samples"]
 
 
-def table_1(answer, zero3):
+def table_1(answer):
+    """The program predicts no ZeRO-3 run yet."""
     print("\n### Table 1: GPU days of an epoch, both backends")
     megatron, zero = paper.TABLE_1["Megatron (3D)"], paper.TABLE_1["DeepSpeed ZeRO-3"]
-    if zero3:
-        found, tflops = zero3
-        rows = [compared("ZeRO-3, unbalanced", found.unbalanced, zero.unbalanced, "predicted"),
-                compared("ZeRO-3, balanced", found.balanced, zero.balanced,
-                         f"fitted: {tflops:.0f} TFLOP/s")]
-    else:
-        rows = [[f"ZeRO-3, {which}", "not available", getattr(zero, which), "", ""]
-                for which in ("unbalanced", "balanced")]
+    rows = [[f"ZeRO-3, {which}", "not available", getattr(zero, which), "", ""]
+            for which in ("unbalanced", "balanced")]
     ours = gpu_days_of(answer)
     for which, name in (("unbalanced", "baseline"), ("balanced", "+memory")):
         rows.append(compared(f"Megatron (3D), {which}", scaled(ours[name], answer),
@@ -128,7 +110,7 @@ def main():
     few = ["--samples", 20_000] if options.quick else []
     ask("synth", "--preset", "internvl-1.2m", *few, "--out", corpus)
     answer = paper_plan(corpus)
-    table_1(answer, zero3_pair(corpus))
+    table_1(answer)
     table_2(answer)
     table_3(corpus)
     table_4(corpus, options.folder, 4 if options.quick else 80)

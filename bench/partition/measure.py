@@ -4,10 +4,7 @@
     python measure.py FOLDER [--quick] [--only omnibal,DeepSpeed]
 """
 import argparse
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import time
 import typing
@@ -17,10 +14,9 @@ sys.path.insert(0, str(ROOT / "tests" / "reference"))
 import milp  # noqa: E402
 from peers import PEERS, cuts_of_megatron_layout, megatron_layout  # noqa: E402
 from profile_layers import in_flight, read_layers, stage_peak, stage_ranges  # noqa: E402
+from program import INFEASIBLE, ask  # noqa: E402
 
-OMNIBAL = ROOT / os.environ.get("OMNIBAL_PROGRAM", "build/release/bin/omnibal")
 W = ROOT / "tests" / "data" / "w.json"
-INFEASIBLE = 4  # exit status: no answer exists
 REPEATS = 3  # the least seconds count; of the MILP one run
 OURS = {"omnibal joint": ["--method", "joint"],
         "omnibal bmp (the paper's)": ["--method", "bmp"]}
@@ -52,21 +48,11 @@ class Answer(typing.NamedTuple):
     remark: str = ""
 
 
-def omnibal(*arguments):
-    """The answer, or None where there is none."""
-    done = subprocess.run([str(OMNIBAL), *map(str, arguments), "--json", "--quiet"],
-                          capture_output=True, text=True)
-    if done.returncode == INFEASIBLE:
-        return None
-    if done.returncode != 0:
-        sys.exit(f"failed: omnibal {' '.join(map(str, arguments))}\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
 def partition(instance, *flags):
+    """The answer, or None where there is none."""
     limit = ["--memory", int(instance.limit)] if instance.limit else []
-    return omnibal("partition", instance.profile, "--pp", instance.stages, "--micro-batches",
-                   instance.micro_batches, *limit, *flags)
+    return ask("partition", instance.profile, "--pp", instance.stages, "--micro-batches",
+               instance.micro_batches, *limit, *flags, none_if=INFEASIBLE)
 
 
 class Verdict(typing.NamedTuple):
@@ -80,8 +66,8 @@ def judge(instance, layers, cuts, recomputed):
     flags = ["--cuts", ",".join(map(str, cuts))]
     if recomputed:
         flags += ["--recompute-layers", ",".join(map(str, recomputed))]
-    answer = omnibal("simulate", "--profile", instance.profile, "--micro-batches",
-                     instance.micro_batches, *flags)
+    answer = ask("simulate", "--profile", instance.profile, "--micro-batches",
+                 instance.micro_batches, *flags)
     stages = stage_ranges(cuts, len(layers))
     for stage, ((start, end), rank) in enumerate(zip(stages, answer["ranks"], strict=True)):
         inside = [i - start for i in recomputed if start <= i < end and layers[i].gains]
@@ -212,8 +198,8 @@ def internvl_instances(folder):
     usable = (80 << 30) * 0.94
     for stages, dp in ((4, 8), (8, 4)):
         profile = folder / f"internvl-{stages}.json"
-        omnibal("profile", "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--tp", 2,
-                "--dp", dp, "--out", profile)
+        ask("profile", "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--tp", 2,
+            "--dp", dp, "--out", profile)
         yield Instance("InternVL-Chat-1.5 26B (analytic)", profile, stages, 32, usable)
 
 

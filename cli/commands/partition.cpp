@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/options/model_flags.h"
-#include "cli/recompute_text.h"
-#include "cli/text_table.h"
+#include "cli/partition_text.h"
 #include "omnibal/base/quantity.h"
 #include "omnibal/plan/model_balance.h"
 #include "omnibal/simulate/stage_times.h"
@@ -24,6 +24,7 @@ struct PartitionFlags {
   std::string recompute_choices = "full";
   std::optional<ByteSize> memory;
   std::string schedule = "1f1b";
+  std::optional<std::int64_t> chunks;
   std::optional<std::string> cluster;
   std::int64_t radius = 1;
   std::int64_t candidates = 27;
@@ -66,11 +67,14 @@ std::string default_recompute(const PartitionFlags& flags) {
 }
 
 Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
-                                             const cost::Profile& profile, int threads) {
+                                             const cost::Profile& profile,
+                                             const std::optional<cluster::ClusterSpec>& cluster,
+                                             int threads) {
   plan::ModelBalanceRequest request;
-  request.num_stages = static_cast<std::int32_t>(*flags.pp);
-  request.num_micro_batches = static_cast<std::int32_t>(*flags.micro_batches);
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
+  request.chunks = chunks_of(flags.chunks, request.schedule);
+  request.num_stages = static_cast<std::int32_t>(*flags.pp) * request.chunks;
+  request.num_micro_batches = static_cast<std::int32_t>(*flags.micro_batches);
   OMNIBAL_ASSIGN(request.method, plan::parse_partition_method(flags.method));
   OMNIBAL_ASSIGN(request.recompute,
                  plan::parse_recompute_method(flags.recompute.value_or(default_recompute(flags))));
@@ -83,9 +87,11 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
   OMNIBAL_RETURN_IF_ERROR(read_constraints(flags, profile, request.constraints));
   OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
-  if (flags.cluster) {
-    OMNIBAL_ASSIGN(const cluster::ClusterSpec cluster, cluster::load_cluster(*flags.cluster));
-    request.links = simulate::boundary_links(cluster, {.pp = *flags.pp});
+  if (cluster) {
+    OMNIBAL_ASSIGN(const schedule::Schedule lists,  // for the ranks of the stages
+                   schedule::make_schedule(request.schedule, request.num_stages, 1,
+                                           {.chunks = request.chunks}));
+    request.links = simulate::boundary_links(*cluster, {.pp = *flags.pp}, 0, lists);
   }
   request.bmp = {.radius = static_cast<std::int32_t>(flags.radius),
                  .candidates = static_cast<std::int32_t>(flags.candidates),
@@ -93,90 +99,36 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
   return request;
 }
 
-std::string ms(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
-
-std::string stage_table(const plan::ModelBalance& balance) {
-  std::vector<std::vector<std::string>> rows{{"stage", "layers", "forward ms", "backward ms",
-                                              "recompute ms", "recomputed", "in flight", "static",
-                                              "peak"}};
-  for (const metrics::StageSummary& stage : balance.stages) {
-    rows.push_back(
-        {fmt::format("{}", rows.size() - 1),
-         fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
-         ms(stage.forward_s), ms(stage.backward_s), ms(stage.recompute_s),
-         recomputed_text(stage, balance.best.choices, balance.best.named),
-         fmt::format("{}", stage.in_flight), format_bytes(stage.static_bytes),
-         format_bytes(stage.peak_bytes)});
-  }
-  return text_table(rows);
-}
-
-/// What a step, or a stage, becomes if a cut moves.
-std::string move_text(const joint::CutMove& move, double makespan_s) {
-  if (!move.allowed) return "-";
-  if (!move.fits) return fmt::format("does not fit: {}", format_bytes(move.peak_bytes));
-  return fmt::format("{:+.2f}", (move.makespan_s - makespan_s) * 1e3);
-}
-
-std::string certificate_text(const plan::ModelBalance& balance) {
-  const joint::Certificate& certificate = *balance.certificate;
-  const double gap = balance.metrics.bottleneck_s / certificate.lower_bound_s - 1;
-  std::string text = fmt::format(
-      "slowest stage {} ms; {} ms is {} ({:.2f} % above)\n"
-      "step: no plan takes less than {} if micro-batches are alike and links free ({:.2f} % "
-      "above)\n",
-      ms(balance.metrics.bottleneck_s), ms(certificate.lower_bound_s),
-      certificate.proven ? "proven to be the least" : "a proven bound", std::max(0.0, gap) * 100,
-      format_seconds(certificate.makespan_bound_s),
-      std::max(0.0, balance.best.makespan_s / certificate.makespan_bound_s - 1) * 100);
-  if (balance.cost_of_restriction) {
-    text += fmt::format("the restriction costs {:.2f} % of the step\n",
-                        *balance.cost_of_restriction * 100);
-  }
-  if (certificate.cuts.empty()) return text;
-  std::vector<std::vector<std::string>> rows{
-      {"cut", "a layer earlier: step ms", "slowest ms", "a layer later: step ms", "slowest ms"}};
-  const auto slowest = [](const joint::CutMove& move) {
-    return move.fits ? ms(move.bottleneck_s) : "-";
-  };
-  for (const joint::CutReason& reason : certificate.cuts) {
-    rows.push_back({fmt::format("{}", reason.cut.value()),
-                    move_text(reason.left, balance.best.makespan_s), slowest(reason.left),
-                    move_text(reason.right, balance.best.makespan_s), slowest(reason.right)});
-  }
-  return text + "\nwhy the cuts stand where they stand\n" + text_table(rows);
-}
-
-std::string bound_text(const metrics::PartitionMetrics& m) {
-  return fmt::format("slowest stage {} ms (with as much recomputation no cuts are below {} ms)\n",
-                     ms(m.bottleneck_s), ms(m.lower_bound_s));
-}
-
-std::string to_text(const plan::ModelBalance& balance, const PartitionFlags& flags) {
-  const metrics::PartitionMetrics& m = balance.metrics;
-  return stage_table(balance) +
-         fmt::format(
-             "\n{}: step of {} micro-batches takes {} by {}; {} other candidates simulated\n"
-             "slowest forward {} ms; variance of the stages' forward time {:.3f} ms^2; {} cross "
-             "the "
-             "cuts a micro-batch\n",
-             flags.method, *flags.micro_batches, format_seconds(balance.best.makespan_s),
-             flags.schedule, balance.alternatives.size(), ms(m.bottleneck_forward_s),
-             m.var_forward_ms2, format_bytes(m.sum_comm_bytes)) +
-         (balance.certificate ? certificate_text(balance) : bound_text(m));
+/// Without --memory nothing is refused: then a cluster's devices may be too small.
+void warn_of_memory(const PartitionFlags& flags, const plan::ModelBalance& balance,
+                    const cluster::ClusterSpec& cluster, const Context& context) {
+  const auto fullest =
+      std::ranges::max_element(balance.ranks, {}, &metrics::RankSummary::peak_bytes);
+  if (fullest->peak_bytes <= cluster.usable_bytes()) return;
+  context.warn(fmt::format(
+      "rank {} needs {}, a device of {} has {}{}", fullest - balance.ranks.begin(),
+      format_bytes(fullest->peak_bytes), cluster.name, format_bytes(cluster.usable_bytes()),
+      flags.memory ? "" : fmt::format(": --memory {} makes it fit", cluster.usable_bytes())));
 }
 
 Result<Output> run_partition(const PartitionFlags& flags, const Context& context) {
   OMNIBAL_ASSIGN(const cost::Profile profile, cost::read_profile(flags.profile));
+  std::optional<cluster::ClusterSpec> cluster;
+  if (flags.cluster) {
+    OMNIBAL_ASSIGN(cluster, cluster::load_cluster(*flags.cluster));
+  }
   OMNIBAL_ASSIGN(const plan::ModelBalanceRequest request,
-                 to_request(flags, profile, context.threads));
+                 to_request(flags, profile, cluster, context.threads));
   const auto began = std::chrono::steady_clock::now();
   OMNIBAL_ASSIGN(const plan::ModelBalance balance, plan::balance_model(profile, request));
   const std::chrono::duration<double> solving = std::chrono::steady_clock::now() - began;
-  codec::Json json = {{"method", flags.method}};
+  if (cluster) warn_of_memory(flags, balance, *cluster, context);
+  codec::Json json = {{"method", flags.method},
+                      {"schedule", {{"kind", flags.schedule}, {"chunks", request.chunks}}}};
   json.update(plan::to_json(balance));
   json["solve_seconds"] = solving.count();
-  return Output{std::move(json), to_text(balance, flags)};
+  return Output{std::move(json),
+                to_text(balance, {flags.method, flags.schedule, *flags.micro_batches})};
 }
 
 /// What runs where: sizes, memory, links.
@@ -188,7 +140,7 @@ std::vector<Flag> pipeline_flags(PartitionFlags& flags) {
        .required = true},
       {.name = "--pp",
        .target = &flags.pp,
-       .help = "Pipeline stages",
+       .help = "Ranks of the pipeline; each runs a stage, or --chunks of them",
        .value_name = "N",
        .min = 1,
        .max = kMostDevices,
@@ -196,8 +148,9 @@ std::vector<Flag> pipeline_flags(PartitionFlags& flags) {
       micro_batches_flag(&flags.micro_batches),
       memory_flag(&flags.memory, "there is no limit"),
       schedule_flag(&flags.schedule, "Pipeline schedule"),
+      chunks_flag(&flags.chunks),
       cluster_flag(&flags.cluster,
-                   "Cluster whose links carry the boundaries, a device a stage; without, transfers "
+                   "Cluster whose links carry the boundaries, a device a rank; without, transfers "
                    "take no time")};
   table[2].required = true;
   return table;
@@ -269,7 +222,8 @@ Command make_partition_command() {
           "omnibal partition profile.json --pp 8 --micro-batches 32 --memory 70GB\n"
           "omnibal partition profile.json --pp 8 --micro-batches 32 --memory 70GB --restrict "
           "megatron\n"
-          "omnibal partition profile.json --pp 4 --micro-batches 16 --method min-max --json",
+          "omnibal partition profile.json --pp 4 --micro-batches 16 --method min-max --json\n"
+          "omnibal partition profile.json --pp 4 --micro-batches 32 --schedule zb-v --memory 70GB",
       .flags = joined({pipeline_flags(*flags), method_flags(*flags), constraint_flags(*flags)}),
       .run = [flags](const Context& context) { return run_partition(*flags, context); }};
 }

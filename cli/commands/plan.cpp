@@ -26,6 +26,7 @@ struct PlanFlags {
   SizeFlags sizes;
   std::int64_t global_batch = 1024;
   std::string schedule = "1f1b";
+  std::optional<std::int64_t> chunks;
   std::optional<ByteSize> memory;
   std::string recompute_choices = "full";
   std::string profile;
@@ -55,6 +56,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   request.global_batch = flags.global_batch;
   request.micro_batch = flags.packing.micro_batch;
   OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
+  request.chunks = chunks_of(flags.chunks, request.schedule);
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (!flags.profile.empty()) {
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
@@ -106,6 +108,7 @@ codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& s
   json.update(sizes_json(flags, sizes));
   json["global_batch"] = flags.global_batch;
   json["schedule"] = flags.schedule;
+  if (flags.chunks) json["chunks"] = *flags.chunks;
   json["layout"] = flags.layout;
   json["links"] = flags.links;
   if (!flags.profile.empty()) json["profile"] = flags.profile;
@@ -166,7 +169,9 @@ Result<std::optional<SizeSearch>> fill_sizes(const PlanFlags& flags, const PlanS
                             .request = request,
                             .asked = {}};
   OMNIBAL_ASSIGN(search, search_sizes(flags.sizes, task, context));
-  request.sizes = search->chosen().best().sizes;
+  const plan::SizeCandidate& best = search->chosen().best();
+  request.sizes = best.sizes;
+  request.chosen_caps = best.caps;
   return search;
 }
 
@@ -244,7 +249,8 @@ std::vector<Flag> parallel_flags(PlanFlags& flags) {
            .value_name = "N",
            .min = 1,
            .max = std::int64_t{1} << 30},
-          schedule_flag(&flags.schedule, "Pipeline schedule")};
+          schedule_flag(&flags.schedule, "Pipeline schedule"),
+          chunks_flag(&flags.chunks)};
 }
 
 std::vector<Flag> plan_flags(PlanFlags& flags) {

@@ -89,18 +89,9 @@ Result<Output> run_profile(const ProfileOptions& options) {
 }
 
 std::vector<Flag> sizes_flags(ProfileOptions& options) {
-  return {{.name = "--tp",
-           .target = &options.tp,
-           .help = "Devices that share each layer (tensor parallelism)",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
-          {.name = "--dp",
-           .target = &options.dp,
-           .help = "Data-parallel ranks, which share the optimizer's states",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices}};
+  return {
+      count_flag("--tp", &options.tp, "Devices that share each layer (tensor parallelism)"),
+      count_flag("--dp", &options.dp, "Data-parallel ranks, which share the optimizer's states")};
 }
 
 std::vector<Flag> load_flags(ProfileOptions& options) {

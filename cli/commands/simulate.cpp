@@ -48,8 +48,21 @@ Result<simulate::StepReport> simulate_subject(const SimulateFlags& flags,
                                 subject.loads, std::move(links), std::move(end)});
 }
 
-Result<Output> run_simulate(const SimulateFlags& flags) {
+/// Cuts made for a stage a rank also fill fewer ranks with several stages each.
+void warn_of_few_ranks(const SimulateFlags& flags, const SimulateSubject& subject,
+                       const Context& context) {
+  const auto stages = static_cast<std::int64_t>(subject.schedule.stage_rank.size());
+  if (!flags.profile || flags.pp || flags.vision || stages == subject.sizes.pp) return;
+  context.warn(fmt::format(
+      "{} stages on {} ranks, {} a rank; for more ranks give more --cuts "
+      "(omnibal partition --schedule {} --pp N makes them), --pp says how "
+      "many there must be",
+      stages, subject.sizes.pp, stages / subject.sizes.pp, to_string(subject.schedule.kind)));
+}
+
+Result<Output> run_simulate(const SimulateFlags& flags, const Context& context) {
   OMNIBAL_ASSIGN(SimulateSubject subject, subject_of(flags));
+  warn_of_few_ranks(flags, subject, context);
   OMNIBAL_RETURN_IF_ERROR(apply_cluster(flags, subject));
   OMNIBAL_ASSIGN(const simulate::StepReport report, simulate_subject(flags, subject));
   if (flags.trace) {
@@ -66,6 +79,13 @@ std::vector<Flag> profile_flags(SimulateFlags& flags) {
            .help = "A profile to simulate instead of a plan",
            .value_name = "FILE"},
           micro_batches_flag(&flags.micro_batches),
+          {.name = "--pp",
+           .target = &flags.pp,
+           .help = "Ranks that the stages of --cuts must fill, --chunks each [default: as many as "
+                   "they do]",
+           .value_name = "N",
+           .min = 1,
+           .max = kMostDevices},
           {.name = "--loads",
            .target = &flags.loads,
            .help = "Loads of the micro-batches of --profile, a JSON array; absent: the profile's "
@@ -76,18 +96,8 @@ std::vector<Flag> profile_flags(SimulateFlags& flags) {
            .help = "Run the first stage of --cuts, the vision layers, spread over the ranks of the "
                    "pipeline (before and behind it, or nested into it) or on ranks apart",
            .choices = schedule::vision_places()},
-          {.name = "--vision-ranks",
-           .target = &flags.vision_ranks,
-           .help = "Ranks of --vision apart [default: 1]",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
-          {.name = "--tp",
-           .target = &flags.tp,
-           .help = "Devices of a tensor group of --profile [default: 1]",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
+          count_flag("--vision-ranks", &flags.vision_ranks, "Ranks of --vision apart [default: 1]"),
+          count_flag("--tp", &flags.tp, "Devices of a tensor group of --profile [default: 1]"),
           {.name = "--dp",
            .target = &flags.dp,
            .help = "Data-parallel ranks of --profile, all with the same loads [default: 1]",
@@ -122,13 +132,7 @@ std::vector<Flag> step_flags(SimulateFlags& flags) {
            .target = &flags.schedule,
            .help = "Pipeline schedule [default: the plan's own, or 1f1b]",
            .choices = schedule::schedule_kinds()},
-          {.name = "--chunks",
-           .target = &flags.chunks,
-           .help = "Stages that a rank runs: 2 or more with interleaved, 2 with zb-v, else 1 "
-                   "[default: the fewest]",
-           .value_name = "N",
-           .min = 1,
-           .max = kMostDevices},
+          chunks_flag(&flags.chunks),
           cluster_flag(&flags.cluster,
                        "Cluster whose links carry the boundaries, instead of the plan's own; "
                        "without, those of --profile take no time"),
@@ -164,7 +168,7 @@ Command make_simulate_command() {
           "omnibal simulate --profile profile.json --cuts 46,58,70,83 --micro-batches 32 "
           "--vision nested",
       .flags = joined({step_flags(*flags), profile_flags(*flags)}),
-      .run = [flags](const Context&) { return run_simulate(*flags); }};
+      .run = [flags](const Context& context) { return run_simulate(*flags, context); }};
 }
 
 }  // namespace omnibal::cli

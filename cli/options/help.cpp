@@ -141,6 +141,10 @@ std::string markdown_reference(const std::vector<Command>& commands) {
                         command.name, command.summary, synopsis(command), command.description,
                         markdown_flags(command.flags), command.example);
   }
+  text +=
+      "\n## omnibal completion\n\nPrint a completion script for bash, zsh or fish.\n\n"
+      "    omnibal completion bash|zsh|fish\n\nExamples:\n\n```\n"
+      "source <(omnibal completion bash)\nomnibal completion fish | source\n```\n";
   return text;
 }
 

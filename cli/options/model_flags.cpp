@@ -27,22 +27,44 @@ Flag cluster_flag(FlagTarget target, const std::string& purpose) {
 }
 
 Flag schedule_flag(FlagTarget target, const std::string& purpose) {
-  return {.name = "--schedule", .target = target, .help = purpose, .choices = {"1f1b", "gpipe"}};
+  return {.name = "--schedule",
+          .target = target,
+          .help = purpose,
+          .choices = schedule::schedule_kinds()};
 }
 
-Flag micro_batches_flag(FlagTarget target) {
-  return {.name = "--micro-batches",
+Flag chunks_flag(FlagTarget target) {
+  return {.name = "--chunks",
           .target = target,
-          .help = "Micro-batches of a rank in a step",
+          .help =
+              "Stages that a rank runs: 2 or more with interleaved, 2 with zb-v, else 1 "
+              "[default: the fewest]",
+          .value_name = "N",
+          .min = 1,
+          .max = kMostChunks};
+}
+
+std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::ScheduleKind kind) {
+  return static_cast<std::int32_t>(asked.value_or(schedule::fewest_chunks(kind)));
+}
+
+Flag count_flag(std::string name, FlagTarget target, std::string help) {
+  return {.name = std::move(name),
+          .target = target,
+          .help = std::move(help),
           .value_name = "N",
           .min = 1,
           .max = kMostDevices};
 }
 
+Flag micro_batches_flag(FlagTarget target) {
+  return count_flag("--micro-batches", target, "Micro-batches of a rank in a step");
+}
+
 Flag memory_flag(FlagTarget target, const std::string& otherwise) {
   return {.name = "--memory",
           .target = target,
-          .help = fmt::format("Memory that a stage may use on a device; without, {}", otherwise),
+          .help = fmt::format("Memory that a device may use; without, {}", otherwise),
           .value_name = "SIZE"};
 }
 

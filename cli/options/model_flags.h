@@ -12,11 +12,14 @@
 #include "omnibal/codec/json.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
+#include "omnibal/schedule/schedule.h"
 
 namespace omnibal::cli {
 
 /// Most devices, stages, ranks or micro-batches that a flag takes.
 inline constexpr std::int64_t kMostDevices = 1 << 20;
+/// Most stages of a rank.
+inline constexpr std::int64_t kMostChunks = 1 << 10;
 
 struct ModelFlags {
   std::string model;
@@ -45,6 +48,12 @@ cost::HeadPolicy head_policy(const ModelFlags& flags);
 Flag model_flag(FlagTarget target, const std::string& purpose);
 Flag cluster_flag(FlagTarget target, const std::string& purpose);
 Flag schedule_flag(FlagTarget target, const std::string& purpose);
+/// --chunks, of any schedule.
+Flag chunks_flag(FlagTarget target);
+/// As asked for, else the fewest that the kind takes.
+std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::ScheduleKind kind);
+/// A number of devices, ranks, stages or the like: N from 1 to kMostDevices.
+Flag count_flag(std::string name, FlagTarget target, std::string help);
 Flag micro_batches_flag(FlagTarget target);
 /// Which ways to spare memory layers may take.
 Flag recompute_choices_flag(FlagTarget target);

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joint/certificate.h"
 
-#include <algorithm>
-
 namespace omnibal::joint {
 namespace {
 
-CutMove move_of(const SearchSetting& setting, StageModel& model, PlanPool& pool,
+CutMove move_of(const SearchSetting& setting, PlanModel& model, PlanPool& pool,
                 const StageEnds& ends, std::size_t cut) {
   CutMove move;
   move.allowed = is_on(setting.grid, ends);
   if (!move.allowed) return move;
-  const std::vector<StageSpan> spans = stage_spans(ends);
   const JudgedPlan* plan = pool.judge(ends);
   move.fits = plan != nullptr;
-  for (const StageSpan& span : {spans[cut], spans[cut + 1]}) {
-    const std::int64_t peak =
-        move.fits ? peak_bytes(model.tables(), setting.problem.layers, span, plan->choices)
-                  : model.least_peak_bytes(span);
-    move.peak_bytes = std::max(move.peak_bytes, peak);
-  }
+  move.peak_bytes = model.peak_beside(ends, cut, move.fits ? &plan->choices : nullptr);
   if (!move.fits) return move;
   move.bottleneck_s = setting.scale.seconds(plan->bottleneck);
   move.makespan_s = plan->makespan_s;
@@ -28,7 +20,7 @@ CutMove move_of(const SearchSetting& setting, StageModel& model, PlanPool& pool,
 
 }  // namespace
 
-std::vector<CutReason> cut_reasons(const SearchSetting& setting, StageModel& model,
+std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& model,
                                    const JudgedPlan& plan) {
   PlanPool pool(setting, model);
   std::vector<CutReason> reasons;

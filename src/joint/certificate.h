@@ -10,7 +10,7 @@
 namespace omnibal::joint {
 
 /// What becomes of `plan` if one of its cuts moves by a layer. Two evaluations a cut.
-std::vector<CutReason> cut_reasons(const SearchSetting& setting, StageModel& model,
+std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& model,
                                    const JudgedPlan& plan);
 
 }  // namespace omnibal::joint

@@ -20,8 +20,10 @@ std::vector<JointLayer> joint_layers(std::span<const recompute::BarLayer> classe
     layer.layer_class = classes[i].layer_class;
     layer.forward_s = times[i].forward_s;
     layer.backward_s = times[i].backward_s();
+    layer.weight_grad_s = times[i].weight_grad_s;
     layer.static_bytes = bytes[i].static_bytes;
     layer.activation_bytes = bytes[i].activation_bytes;
+    if (classes[i].trainable) layer.weight_grad_bytes = bytes[i].activation_bytes;
     if (bytes[i].can_recompute) {
       layer.choices.push_back(full_recomputation(times[i], bytes[i]));
     }
@@ -50,6 +52,13 @@ recompute::RecomputeMask to_mask(const LayerChoices& choices) {
   mask.reserve(choices.size());
   for (const std::int32_t choice : choices) mask.push_back(choice != 0);
   return mask;
+}
+
+LayerChoices to_choices(const recompute::RecomputeMask& mask) {
+  LayerChoices choices;
+  choices.reserve(mask.size());
+  for (const bool recomputes : mask) choices.push_back(recomputes ? 1 : 0);
+  return choices;
 }
 
 }  // namespace omnibal::joint

@@ -14,19 +14,8 @@ constexpr double kRounding = 1e-12;
 
 }  // namespace
 
-PlanPool::Times PlanPool::times_of(const StageEnds& ends) {
-  Times times;
-  if (!is_on(setting_.grid, ends)) return times;
-  stage_times_.clear();
-  for (const StageSpan& span : stage_spans(ends)) {
-    const Ticks busy = model_.busy(span, kNever - 1).upper;
-    if (busy >= kNever) return {};
-    const Ticks forward = model_.tables().forward(span);
-    stage_times_.push_back({forward, busy - forward});
-    times.bottleneck = std::max(times.bottleneck, busy);
-  }
-  times.path = setting_.path.length(stage_times_);
-  return times;
+PlanTimes PlanPool::times_of(const StageEnds& ends) {
+  return is_on(setting_.grid, ends) ? model_.times_of(ends) : PlanTimes{};
 }
 
 bool PlanPool::improve(JudgedPlan& plan, LayerChoices choices) {
@@ -35,42 +24,24 @@ bool PlanPool::improve(JudgedPlan& plan, LayerChoices choices) {
   if (!(makespan_s < plan.makespan_s * (1 - kRounding))) return false;
   plan.makespan_s = makespan_s;
   plan.choices = std::move(choices);
-  plan.bottleneck = 0;
-  for (const StageSpan& span : stage_spans(plan.ends)) {
-    Ticks busy = model_.tables().work(span);
-    for (auto i = static_cast<std::size_t>(span.begin); i < static_cast<std::size_t>(span.end);
-         ++i) {
-      if (plan.choices[i] == 0) continue;
-      const auto choice = static_cast<std::size_t>(plan.choices[i]) - 1;
-      busy += setting_.scale.ticks(setting_.problem.layers[i].choices[choice].recompute_s);
-    }
-    plan.bottleneck = std::max(plan.bottleneck, busy);
-  }
+  plan.bottleneck = model_.bottleneck_of(plan.ends, plan.choices);
   least_makespan_s_ = std::min(least_makespan_s_, makespan_s);
   plans_[plan.ends] = plan;
   return true;
 }
 
 Ticks PlanPool::rough_path_of(const StageEnds& ends) {
-  if (!is_on(setting_.grid, ends)) return kNever;
-  stage_times_.clear();
-  for (const StageSpan& span : stage_spans(ends)) {
-    const Ticks busy = model_.rough_busy(span).lower;
-    if (busy >= kNever) return kNever;
-    const Ticks forward = model_.tables().forward(span);
-    stage_times_.push_back({forward, busy - forward});
-  }
-  return setting_.path.length(stage_times_);
+  return is_on(setting_.grid, ends) ? model_.rough_path_of(ends) : kNever;
 }
 
 const JudgedPlan* PlanPool::judge(const StageEnds& ends) {
   const auto [place, is_new] = plans_.try_emplace(ends);
   if (!is_new) return place->second ? &*place->second : nullptr;
-  const Times times = times_of(ends);
+  const PlanTimes times = times_of(ends);
   if (times.path >= kNever) return nullptr;
   JudgedPlan plan{ends, LayerChoices(setting_.problem.layers.size(), 0), times.bottleneck,
                   times.path, 0};
-  for (const StageSpan& span : stage_spans(ends)) model_.choose(span, plan.choices);
+  model_.choose(ends, plan.choices);
   plan.makespan_s = setting_.evaluate(to_cuts(ends), plan.choices);
   ++num_judged_;
   if (num_judged_ == 1 || plan.makespan_s < least_makespan_s_) least_makespan_s_ = plan.makespan_s;

@@ -7,9 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "joint/cut_grid.h"
-#include "joint/stage_model.h"
-#include "joint/step_path.h"
+#include "joint/plan_model.h"
 
 namespace omnibal::joint {
 
@@ -28,13 +26,12 @@ struct SearchSetting {
   const Evaluator& evaluate;
   const CutGrid& grid;
   const TickScale& scale;
-  const StepPath& path;
 };
 
 class PlanPool {
  public:
   /// Both must outlive it.
-  PlanPool(const SearchSetting& setting, StageModel& model) : setting_(setting), model_(model) {}
+  PlanPool(const SearchSetting& setting, PlanModel& model) : setting_(setting), model_(model) {}
 
   /// Judges the cuts with the model's recomputation. Null: they are not allowed, or do not fit.
   const JudgedPlan* judge(const StageEnds& ends);
@@ -43,14 +40,8 @@ class PlanPool {
   /// Judges other choices for the cuts of `plan`, a plan of the pool; if they are faster, both
   /// become them.
   bool improve(JudgedPlan& plan, LayerChoices choices);
-  /// What the path program compares, without the evaluator; path kNever where judge gives null.
-  struct Times {
-    Ticks path = kNever;
-    Ticks bottleneck = 0;
-
-    friend auto operator<=>(const Times&, const Times&) = default;
-  };
-  Times times_of(const StageEnds& ends);
+  /// Without the evaluator; path kNever where judge gives null.
+  PlanTimes times_of(const StageEnds& ends);
   /// The same at little cost: never above it.
   Ticks rough_path_of(const StageEnds& ends);
 
@@ -64,18 +55,22 @@ class PlanPool {
 
  private:
   const SearchSetting& setting_;
-  StageModel& model_;
+  PlanModel& model_;
   std::map<StageEnds, std::optional<JudgedPlan>> plans_;
   double least_makespan_s_ = 0;
   Ticks least_path_ = kNever;
   std::int64_t num_judged_ = 0;
-  std::vector<StageTime> stage_times_;
 };
 
 /// Local search by path length, then bottleneck: cuts move by one or two layers, neighbouring cuts
 /// together by one, any two cuts by one each; the first move that helps is made. Ends when none
 /// does, when the path is `bound`, or when `effort` (cuts timed) is used up.
 StageEnds polish_path(PlanPool& pool, StageEnds ends, Ticks bound, std::int64_t& effort);
+
+/// Local search by any score, with single cuts and neighbouring ones: until it is at most `enough`.
+StageEnds polish_by(const CutGrid& grid, StageEnds ends,
+                    const std::function<std::int64_t(const StageEnds&)>& score, std::int64_t enough,
+                    std::int64_t& effort);
 
 /// The same by the evaluator, with the first two kinds of moves: for micro-batches that are not
 /// alike. Ends too after about kMostActions simulated actions.

@@ -55,7 +55,7 @@ std::int64_t most_judged(const JointProblem& problem) {
 StageEnds polish_path(PlanPool& pool, StageEnds ends, Ticks bound, std::int64_t& effort) {
   std::vector<Move> all = moves(ends.size() - 1);
   add_pairs(ends.size() - 1, all);
-  PlanPool::Times times = pool.times_of(ends);
+  PlanTimes times = pool.times_of(ends);
   std::size_t without_gain = 0;
   for (std::size_t m = 0; without_gain < all.size() && effort > 0; m = (m + 1) % all.size()) {
     if (times.path <= bound) break;
@@ -63,10 +63,31 @@ StageEnds polish_path(PlanPool& pool, StageEnds ends, Ticks bound, std::int64_t&
     --effort;
     StageEnds other = moved(ends, all[m]);
     if (pool.rough_path_of(other) > times.path) continue;
-    const PlanPool::Times other_times = pool.times_of(other);
+    const PlanTimes other_times = pool.times_of(other);
     if (other_times >= times) continue;
     ends = std::move(other);
     times = other_times;
+    without_gain = 0;
+  }
+  return ends;
+}
+
+StageEnds polish_by(const CutGrid& grid, StageEnds ends,
+                    const std::function<std::int64_t(const StageEnds&)>& score, std::int64_t enough,
+                    std::int64_t& effort) {
+  const std::vector<Move> all = moves(ends.size() - 1);
+  std::int64_t least = score(ends);
+  std::size_t without_gain = 0;
+  for (std::size_t m = 0; without_gain < all.size() && effort > 0; m = (m + 1) % all.size()) {
+    if (least <= enough) break;
+    ++without_gain;
+    StageEnds other = moved(ends, all[m]);
+    if (!is_on(grid, other)) continue;
+    --effort;
+    const std::int64_t other_score = score(other);
+    if (other_score >= least) continue;
+    ends = std::move(other);
+    least = other_score;
     without_gain = 0;
   }
   return ends;

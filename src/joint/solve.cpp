@@ -9,6 +9,7 @@
 #include "joint/models.h"
 #include "joint/plan_pool.h"
 #include "joint/shortage.h"
+#include "joint/solve_on_ranks.h"
 
 namespace omnibal::joint {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::size_t kSearchedModels = 3;
 /// A stage model with what its two programs found.
 struct ModelSearch {
   StageModel* model = nullptr;
+  std::unique_ptr<StagePlan> plan;
   LeastBottleneck least;
   std::vector<StageEnds> plans;  // of both programs
   Ticks shortest_path = kNever;  // of any known plan
@@ -36,22 +38,29 @@ void note_plans(const LeastPaths& paths, ModelSearch& search) {
   search.plans.insert(search.plans.end(), paths.plans.begin(), paths.plans.end());
 }
 
-std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel& model) {
+std::optional<ModelSearch> run_programs(const SearchSetting& setting, const StepPath& path,
+                                        StageModel& model) {
   std::optional<LeastBottleneck> least = least_bottleneck(setting.grid, model);
   if (!least) return std::nullopt;
-  ModelSearch search{&model, *std::move(least), {}, kNever, 0};
-  PlanPool pool(setting, model);
+  ModelSearch search{
+      &model,
+      std::make_unique<StagePlan>(setting.problem.layers, setting.scale, path, model),
+      *std::move(least),
+      {},
+      kNever,
+      0};
+  PlanPool pool(setting, *search.plan);
   search.shortest_path = pool.times_of(search.least.ends).path;
   for (const partition::Cuts& seed : setting.options.seeds) {
     const StageEnds ends = to_ends(seed, setting.grid.num_layers);
     search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
   }
   const Ticks slowest = search.least.bottleneck.upper;
-  note_plans(least_paths(setting.grid, model, setting.path,
+  note_plans(least_paths(setting.grid, model, path,
                          {pool.times_of(search.least.ends).path, slowest, kPlansOfAProgram}),
              search);
   const LeastPaths paths = least_paths(
-      setting.grid, model, setting.path,
+      setting.grid, model, path,
       {search.shortest_path + search.shortest_path / kLongerPaths, kNever - 1, kPlansOfAProgram});
   note_plans(paths, search);
   search.path_bound = paths.bound;
@@ -62,8 +71,8 @@ std::optional<ModelSearch> run_programs(const SearchSetting& setting, StageModel
   };
   note_shortest(paths);
   if (search.path_bound >= search.shortest_path) return search;
-  const LeastPaths by_first = least_paths_by_first_stage(setting.grid, model, setting.path,
-                                                         {search.shortest_path, kNever - 1, 2});
+  const LeastPaths by_first =
+      least_paths_by_first_stage(setting.grid, model, path, {search.shortest_path, kNever - 1, 2});
   note_plans(by_first, search);
   note_shortest(by_first);
   search.path_bound = std::min(std::max(search.path_bound, by_first.bound), search.shortest_path);
@@ -113,7 +122,7 @@ std::vector<RankedPlan> judge_all(const SearchSetting& setting,
                                   std::span<const ModelSearch> searches) {
   std::vector<RankedPlan> ranked;
   for (const ModelSearch& search : searches) {
-    PlanPool pool(setting, *search.model);
+    PlanPool pool(setting, *search.plan);
     fill_pool(setting, search, pool);
     for (JudgedPlan& plan : pool.ranked()) ranked.push_back({&search, std::move(plan)});
   }
@@ -138,7 +147,7 @@ Certificate certify(const SearchSetting& setting, std::span<const ModelSearch> s
                     static_cast<double>(std::max<Ticks>(least.lower, 1));
   certificate.proven = least.lower == least.upper;
   certificate.makespan_bound_s = setting.scale.seconds(path);
-  certificate.cuts = cut_reasons(setting, *best.search->model, best.plan);
+  certificate.cuts = cut_reasons(setting, *best.search->plan, best.plan);
   return certificate;
 }
 
@@ -173,16 +182,17 @@ Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& optio
                           const Evaluator& evaluate) {
   OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(problem.layers.size()),
                                                   problem.num_stages));
+  if (needs_rank_plans(problem)) return solve_on_ranks(problem, options, evaluate);
   assert(problem.in_flight.size() == static_cast<std::size_t>(problem.num_stages));
   OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
   const StepPath path(problem);
-  const SearchSetting setting{problem, options, evaluate, grid, scale, path};
+  const SearchSetting setting{problem, options, evaluate, grid, scale};
   const std::vector<std::unique_ptr<StageModel>> models = stage_models(problem, tables, scale);
   std::vector<ModelSearch> searches;
   for (const auto& model : models) {
-    if (auto search = run_programs(setting, *model)) searches.push_back(*std::move(search));
+    if (auto search = run_programs(setting, path, *model)) searches.push_back(*std::move(search));
   }
   if (searches.empty()) return nothing_fits(problem, grid, models);
   return answer_from(setting, std::move(searches));
@@ -192,6 +202,7 @@ Result<LayerChoices> choose_recomputation(const JointProblem& problem,
                                           const partition::Cuts& cuts) {
   const auto num_layers = static_cast<std::int32_t>(problem.layers.size());
   OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
+  if (needs_rank_plans(problem)) return choose_on_ranks(problem, cuts);
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
   const std::vector<std::unique_ptr<StageModel>> models = stage_models(problem, tables, scale);

@@ -41,13 +41,13 @@ double population_variance(std::span<const StageSummary> stages) {
   return variance;
 }
 
-/// Of any other cuts with as much recomputation in all: the longest stage has at least its share
+/// Of any other cuts with as much recomputation in all: the slowest rank has at least its share
 /// of the work, and at least the heaviest layer (taken without recomputation, which may fall on
 /// others).
-double lower_bound(std::span<const cost::LayerCost> layers, std::span<const StageSummary> stages) {
+double lower_bound(std::span<const cost::LayerCost> layers, std::span<const RankSummary> ranks) {
   double total = 0;
-  for (const StageSummary& stage : stages) total += stage.busy_s();
-  double bound = total / static_cast<double>(stages.size());
+  for (const RankSummary& rank : ranks) total += rank.busy_s;
+  double bound = total / static_cast<double>(ranks.size());
   for (const cost::LayerCost& layer : layers) {
     bound = std::max(bound, layer.forward_s + layer.backward_s());
   }
@@ -66,25 +66,43 @@ std::vector<StageSummary> summarize_stages(std::span<const cost::LayerCost> laye
   for (std::size_t s = 0; s <= cuts.size(); ++s) {
     const std::size_t end = s < cuts.size() ? static_cast<std::size_t>(cuts[s]) : layers.size();
     stages.push_back(summarize(layers, begin, end, recompute, in_flight[s]));
+    stages.back().rank = static_cast<std::int32_t>(s);
     begin = end;
   }
   return stages;
+}
+
+std::vector<RankSummary> summarize_ranks(std::span<const StageSummary> stages) {
+  std::vector<RankSummary> ranks;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const auto index = static_cast<std::size_t>(stages[s].rank);
+    if (index >= ranks.size()) ranks.resize(index + 1);
+    RankSummary& rank = ranks[index];
+    rank.stages.push_back(static_cast<std::int32_t>(s));
+    rank.forward_s += stages[s].forward_s;
+    rank.busy_s += stages[s].busy_s();
+    rank.static_bytes += stages[s].static_bytes;
+  }
+  return ranks;
 }
 
 PartitionMetrics partition_metrics(std::span<const cost::LayerCost> layers,
                                    std::span<const StageSummary> stages) {
   constexpr double kMsPerS = 1e3;
   PartitionMetrics metrics;
+  const std::vector<RankSummary> ranks = summarize_ranks(stages);
+  for (const RankSummary& rank : ranks) {
+    metrics.bottleneck_s = std::max(metrics.bottleneck_s, rank.busy_s);
+    metrics.bottleneck_forward_s = std::max(metrics.bottleneck_forward_s, rank.forward_s);
+  }
   for (const StageSummary& stage : stages) {
-    metrics.bottleneck_s = std::max(metrics.bottleneck_s, stage.busy_s());
-    metrics.bottleneck_forward_s = std::max(metrics.bottleneck_forward_s, stage.forward_s);
     if (stage.first_layer > 0) {
       const auto last_before = static_cast<std::size_t>(stage.first_layer) - 1;
       metrics.sum_comm_bytes += layers[last_before].boundary_bytes;
     }
   }
   metrics.var_forward_ms2 = population_variance(stages) * kMsPerS * kMsPerS;
-  metrics.lower_bound_s = lower_bound(layers, stages);
+  metrics.lower_bound_s = lower_bound(layers, ranks);
   return metrics;
 }
 

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "omnibal/joint/joint.h"
 #include "omnibal/pack/baselines.h"
 #include "omnibal/plan/epoch.h"
 
@@ -12,20 +13,16 @@ namespace {
 /// What one row runs: which packs in which steps, through which stages.
 struct RowSetup {
   std::string name;
+  const simulate::CompiledSchedule& schedule;
   const steps::StepTable& steps;
   std::span<const metrics::PackLoad> loads;
   const partition::Cuts& cuts;
-  cost::LayerChoices choices;
+  const cost::LayerChoices& choices;
 };
-
-/// Layers that recompute all of themselves or nothing.
-cost::LayerChoices whole(const recompute::RecomputeMask& recompute) {
-  return {recompute.begin(), recompute.end()};
-}
 
 AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
   const StepPipeline pipeline{
-      .schedule = task.problem.schedule,
+      .schedule = setup.schedule,
       .stages = simulate::chosen_stage_costs(simulate::pipeline_layers(task.plan.profile),
                                              setup.cuts, setup.choices),
       .links = {}};
@@ -86,30 +83,37 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
-  const cost::LayerChoices full = whole(recompute::recompute_full(task.problem.layers));
-  rows.add(task, {"baseline", baseline.steps, baseline.loads, even, full});
-  rows.add(task, {"+data", random, plan.data.loads, even, full});
-  rows.add(task, {"+model", random, plan.data.loads, task.two_steps.cuts, full});
-  rows.add(task, {"+memory", random, plan.data.loads, task.two_steps.cuts,
-                  whole(task.two_steps.recompute)});
+  const cost::LayerChoices full = joint::to_choices(recompute::recompute_full(task.problem.layers));
+  const simulate::CompiledSchedule& schedule = task.problem.schedule;
+  const PipelineChoice& two_steps = task.two_steps;
+  rows.add(task, {"baseline", schedule, baseline.steps, baseline.loads, even, full});
+  rows.add(task, {"+data", schedule, random, plan.data.loads, even, full});
+  rows.add(task, {"+model", schedule, random, plan.data.loads, two_steps.cuts, full});
+  rows.add(task, {"+memory", schedule, random, plan.data.loads, two_steps.cuts, two_steps.choices});
   return {};
 }
 
 }  // namespace
 
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
-                                               const Progress& progress) {
+                                               const OwnPipeline& own, const Progress& progress) {
   const bool other_packs = &paper.plan != &task.plan;
-  Rows rows(other_packs ? 7 : 6, progress);
+  const bool other_schedule = own.problem.kind != task.problem.kind;
+  Rows rows(6 + (other_packs ? 1 : 0) + (other_schedule ? 1 : 0), progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
   if (other_packs) {
-    rows.add(task, {"+packs", random, plan.data.loads, task.two_steps.cuts,
-                    whole(task.two_steps.recompute)});
+    rows.add(task, {"+packs", task.problem.schedule, random, plan.data.loads, task.two_steps.cuts,
+                    task.two_steps.choices});
   }
-  rows.add(task, {"+joint", random, plan.data.loads, plan.cuts, plan.choices});
-  rows.add(task, {"+steps", *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+joint", task.problem.schedule, random, plan.data.loads, own.joint.cuts,
+                  own.joint.choices});
+  const simulate::CompiledSchedule& schedule = own.problem.schedule;
+  if (other_schedule) {
+    rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.choices});
+  }
+  rows.add(task, {"+steps", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
   return rows.take();
 }
 

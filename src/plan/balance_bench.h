@@ -8,6 +8,7 @@
 
 #include "omnibal/plan/model_balance.h"
 #include "omnibal/simulate/stage_times.h"
+#include "plan/rank_probe.h"
 
 namespace omnibal::plan {
 
@@ -17,9 +18,10 @@ struct BalanceBench {
   std::vector<cost::LayerCost> costs;
   std::vector<recompute::BarLayer> layers;
   simulate::PipelineLayers pipeline;
+  schedule::Schedule lists;
   simulate::CompiledSchedule schedule;
-  std::vector<std::int64_t> in_flight;  // by stage
-  std::vector<cost::Load> loads;        // by micro-batch
+  HeldByRanks held;
+  std::vector<cost::Load> loads;  // by micro-batch
 };
 
 /// Cuts of a method that gives one answer. Errors: those of balance_model.

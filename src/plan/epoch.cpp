@@ -13,10 +13,11 @@ constexpr std::int64_t kStepsPerChunk = 16;
 }  // namespace
 
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
-                                                       const cluster::ParallelSizes& sizes) {
+                                                       const cluster::ParallelSizes& sizes,
+                                                       const schedule::Schedule& schedule) {
   std::vector<std::vector<cluster::Link>> links;
   for (std::int64_t rank = 0; rank < sizes.dp; ++rank) {
-    links.push_back(simulate::boundary_links(cluster, sizes, rank));
+    links.push_back(simulate::boundary_links(cluster, sizes, rank, schedule));
   }
   return links;
 }

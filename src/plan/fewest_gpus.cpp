@@ -20,13 +20,9 @@ std::vector<std::int64_t> counts_up_to(std::int64_t most, std::int64_t node) {
   return counts;
 }
 
-double hours_of(const SizeChoice& choice) {
-  return choice.best().gpu_days * 24 / static_cast<double>(choice.gpus);
-}
-
 Error never_enough(const SizeChoice& most, double hours) {
   return Error(ErrorCode::kInvalidArgument,
-               fmt::format("with {} GPUs an epoch takes {:.1f} h", most.gpus, hours_of(most)))
+               fmt::format("with {} GPUs an epoch takes {:.1f} h", most.gpus, most.hours()))
       .at_key("--hours")
       .with_value(fmt::format("{}", hours))
       .with_hint("raise --gpus, the most that may be used, or --hours");
@@ -44,7 +40,7 @@ Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
   };
   std::vector<SizeChoice> looked_at;
   OMNIBAL_ASSIGN(const SizeChoice largest, choose(counts.back()));
-  if (hours_of(largest) > hours) return never_enough(largest, hours);
+  if (largest.hours() > hours) return never_enough(largest, hours);
   looked_at.push_back(largest);
   // More devices take less time but where sizes do not divide: halving meets the border.
   std::size_t too_few = 0;
@@ -52,7 +48,7 @@ Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
   while (too_few < enough) {
     const std::size_t middle = (too_few + enough) / 2;
     Result<SizeChoice> choice = choose(counts[middle]);
-    const bool in_time = choice && hours_of(*choice) <= hours;
+    const bool in_time = choice && choice->hours() <= hours;
     if (choice) looked_at.push_back(*std::move(choice));
     if (in_time) {
       enough = middle;

@@ -75,9 +75,10 @@ joint::JointProblem joint_problem(const BalanceBench& bench,
                               .schedule = bench.request.schedule,
                               .num_stages = bench.request.num_stages,
                               .num_micro_batches = bench.request.num_micro_batches,
-                              .in_flight = bench.in_flight,
+                              .in_flight = bench.held.in_flight,
                               .memory_limit_bytes = bench.request.memory_bytes,
-                              .constraints = bench.request.constraints};
+                              .constraints = bench.request.constraints,
+                              .chunks = bench.request.chunks};
   problem.constraints.recompute_everything = bench.request.recompute == RecomputeMethod::kFull;
   return problem;
 }

@@ -33,7 +33,7 @@ class Judge {
         steps_(evenly_drawn(*plan.data.steps)),
         loads_(plan.data.loads),
         pipeline_{.schedule = problem.schedule, .stages = {}, .links = {}} {
-    if (!plan.free_links) pipeline_.links = links_of_ranks(plan.cluster, plan.sizes);
+    if (!plan.free_links) pipeline_.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);
   }
 
   double seconds(const partition::Cuts& cuts, const cost::LayerChoices& choices) {
@@ -52,7 +52,7 @@ class Judge {
 }  // namespace
 
 Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
-                                      const PipelineChoice& start) {
+                                      const std::optional<PipelineChoice>& start) {
   const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
   std::vector<joint::JointLayer> layers =
       joint::joint_layers(problem.layers, at_mean, problem.at_caps);
@@ -63,19 +63,19 @@ Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan
                                   .schedule = problem.kind,
                                   .num_stages = problem.num_stages,
                                   .num_micro_batches = problem.num_micro_batches,
-                                  .in_flight = problem.in_flight,
-                                  .memory_limit_bytes = problem.memory_bytes};
+                                  .in_flight = problem.held.in_flight,
+                                  .memory_limit_bytes = problem.memory_bytes,
+                                  .constraints = {},
+                                  .chunks = problem.chunks};
   Judge judge(problem, plan);
-  const joint::JointOptions options{.seeds = {start.cuts}, .alike = false};
+  joint::JointOptions options{.alike = false};
+  if (start) options.seeds.push_back(start->cuts);
   OMNIBAL_ASSIGN(const joint::JointAnswer answer,
                  joint::solve(asked, options,
                               [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
                                 return judge.seconds(cuts, choices);
                               }));
-  const cost::LayerChoices of_start(start.recompute.begin(), start.recompute.end());
-  if (judge.seconds(start.cuts, of_start) < answer.best.makespan_s) {
-    return PipelineChoice{start.cuts, start.recompute, of_start};
-  }
+  if (start && judge.seconds(start->cuts, start->choices) < answer.best.makespan_s) return *start;
   return PipelineChoice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
 }
 

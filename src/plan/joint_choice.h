@@ -4,6 +4,8 @@
 // (room joint), seconds at the mean pack, bytes at a full one, judged by steps that the plan runs.
 #pragma once
 
+#include <optional>
+
 #include "omnibal/base/result.h"
 #include "omnibal/joint/joint.h"
 #include "omnibal/plan/planner.h"
@@ -11,9 +13,9 @@
 
 namespace omnibal::plan {
 
-/// At least as fast as `start` (cuts and recomputation in two steps) in a few of the plan's own
-/// steps, evenly drawn, links as in its prediction. Same errors as choose_pipeline.
+/// At least as fast as `start` (cuts and recomputation in two steps, if those fit) in a few of the
+/// plan's own steps, evenly drawn, links as in its prediction. Same errors as choose_pipeline.
 Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
-                                      const PipelineChoice& start);
+                                      const std::optional<PipelineChoice>& start);
 
 }  // namespace omnibal::plan

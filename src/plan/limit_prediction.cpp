@@ -127,30 +127,36 @@ Result<Steps> form_whole_steps(const pack::Packs& packs, std::vector<metrics::Pa
   return formed;
 }
 
-/// Seconds that a step grows by with one micro-batch more: those of the busiest stage of the
-/// busiest rank.
-double seconds_of_micro_batch(const Steps& steps, std::span<const simulate::StageCost> stages) {
+/// Seconds that a step grows by with one micro-batch more: those of the busiest pipeline rank of
+/// the busiest data-parallel one.
+double seconds_of_micro_batch(const Steps& steps, const StepPipeline& pipeline) {
   const auto dp = static_cast<std::size_t>(steps.table.dp);
-  std::vector<double> busy(dp * stages.size(), 0.0);
+  const std::vector<simulate::StageCost>& stages = pipeline.stages;
+  const auto ranks = static_cast<std::size_t>(pipeline.schedule.num_ranks);
+  std::vector<double> busy(dp * ranks, 0.0);
   for (std::size_t i = 0; i < steps.table.pack_ids.size(); ++i) {
     const std::int64_t pack = steps.table.pack_ids[i];
     if (pack == steps::kZeroWeightPack) continue;
     const cost::Load load = metrics::to_load(steps.loads[static_cast<std::size_t>(pack)]);
     for (std::size_t s = 0; s < stages.size(); ++s) {
-      busy[i % dp * stages.size() + s] += stages[s].forward_s.at(load) +
-                                          stages[s].backward_s.at(load) +
-                                          stages[s].recompute_s.at(load);
+      const auto rank = static_cast<std::size_t>(pipeline.schedule.stage_rank[s]);
+      busy[i % dp * ranks + rank] += stages[s].forward_s.at(load) + stages[s].backward_s.at(load) +
+                                     stages[s].recompute_s.at(load);
     }
   }
   const auto rows = static_cast<double>(steps.table.num_steps * steps.table.micro_batches);
   return *std::ranges::max_element(busy) / rows;
 }
 
+Result<schedule::Schedule> schedule_for(const LimitTask& task, std::int64_t micro_batches) {
+  const TrainingTarget& target = task.target;
+  return schedule::make_schedule(
+      target.schedule, static_cast<std::int32_t>(target.sizes.pp) * target.chunks,
+      static_cast<std::int32_t>(micro_batches), {.chunks = target.chunks});
+}
+
 Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int64_t micro_batches) {
-  OMNIBAL_ASSIGN(
-      const schedule::Schedule schedule,
-      schedule::make_schedule(task.target.schedule, static_cast<std::int32_t>(task.target.sizes.pp),
-                              static_cast<std::int32_t>(micro_batches)));
+  OMNIBAL_ASSIGN(const schedule::Schedule schedule, schedule_for(task, micro_batches));
   return simulate::compile(schedule);
 }
 
@@ -173,7 +179,7 @@ Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& step
   const auto simulated = static_cast<double>(steps.table.micro_batches);
   const double in_batch =
       std::max(1.0, static_cast<double>(target.global_batch) / samples * simulated);
-  const double more_s = (in_batch - simulated) * seconds_of_micro_batch(steps, pipeline.stages);
+  const double more_s = (in_batch - simulated) * seconds_of_micro_batch(steps, pipeline);
   return (step_s + more_s) / static_cast<double>(target.global_batch);
 }
 
@@ -224,7 +230,8 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
       PipelineProblem pipeline,
       pipeline_problem({.profile = target.profile,
                         .kind = target.schedule,
-                        .num_stages = target.sizes.pp,
+                        .chunks = target.chunks,
+                        .num_ranks = target.sizes.pp,
                         .num_micro_batches =
                             std::min(micro_batches, std::max(kMostSimulated, 2 * target.sizes.pp)),
                         .memory_bytes = target.memory_bytes,
@@ -234,13 +241,10 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
                         .limits = limits,
                         .threads = 1}));
   if (target.schedule == schedule::ScheduleKind::kGPipe) {
-    std::ranges::fill(pipeline.in_flight, micro_batches);
+    std::ranges::fill(pipeline.held.in_flight, micro_batches);
   }
   OMNIBAL_ASSIGN(PipelineChoice choice, choose_pipeline(pipeline));
-  const std::vector<metrics::StageSummary> stages = metrics::summarize_stages(
-      pipeline.at_caps, partition::first_layers(choice.cuts), choice.recompute, pipeline.in_flight);
-  const std::int64_t peak_bytes =
-      std::ranges::max_element(stages, {}, &metrics::StageSummary::peak_bytes)->peak_bytes;
+  const std::int64_t peak_bytes = fullest_rank_bytes(pipeline, choice);
   const double share = recompute_share(target.profile, choice, pipeline.mean_load);
   return FittedPipeline{std::move(choice), micro_batches, peak_bytes, share};
 }
@@ -258,7 +262,8 @@ Result<LimitProblem> limit_problem(const LimitTask& task) {
   problem.mean = mean_of(problem.usable);
   problem.timed = cost::with_launch_overhead(task.target.profile);
   if (!task.target.free_links) {
-    problem.links = links_of_ranks(task.target.cluster, task.target.sizes);
+    OMNIBAL_ASSIGN(const schedule::Schedule schedule, schedule_for(task, 1));
+    problem.links = links_of_ranks(task.target.cluster, task.target.sizes, schedule);
   }
   return problem;
 }

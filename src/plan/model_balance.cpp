@@ -29,9 +29,9 @@ Status check_choices(const ModelBalanceRequest& request) {
 }
 
 Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequest& request) {
-  OMNIBAL_ASSIGN(
-      const schedule::Schedule schedule,
-      schedule::make_schedule(request.schedule, request.num_stages, request.num_micro_batches));
+  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
+                 schedule::make_schedule(request.schedule, request.num_stages,
+                                         request.num_micro_batches, {.chunks = request.chunks}));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, profile.load, request.num_micro_batches));
   cost::Profile allowed = profile;
@@ -45,19 +45,20 @@ Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequ
       std::move(costs),
       std::move(layers),
       std::move(pipeline),
+      schedule,
       std::move(compiled),
-      in_flight(schedule),
+      held_by_ranks(schedule),
       std::vector<cost::Load>(static_cast<std::size_t>(request.num_micro_batches), profile.load)};
 }
 
 /// Layers that recompute all of themselves or nothing, within the memory limit if there is one.
 Result<RecomputeMask> whole_recomputation(const BalanceBench& bench, const Cuts& cuts) {
   const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
-  const recompute::MemoryProbe probe =
-      recompute::modelled_memory(bench.costs, first_layers, bench.in_flight);
+  const recompute::MemoryProbe probe = memory_probe(bench.held, bench.layers, bench.costs, cuts);
   const recompute::BarProblem problem{
       bench.layers, first_layers,
-      bench.request.memory_bytes.value_or(std::numeric_limits<std::int64_t>::max())};
+      bench.request.memory_bytes.value_or(std::numeric_limits<std::int64_t>::max()),
+      bench.held.stage_rank};
   if (bench.request.recompute == RecomputeMethod::kBar) return recompute::bar(problem, probe);
   const RecomputeMask mask = bench.request.recompute == RecomputeMethod::kFull
                                  ? recompute::recompute_full(bench.layers)
@@ -196,10 +197,11 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
   balance.best = std::move(judged.front());
   balance.alternatives.assign(std::make_move_iterator(judged.begin() + 1),
                               std::make_move_iterator(judged.end()));
-  const std::vector<cost::LayerCost> chosen =
-      cost::evaluate(cost::with_choices(bench.profile, balance.best.choices), bench.profile.load);
-  balance.stages = metrics::summarize_stages(chosen, partition::first_layers(balance.best.cuts),
-                                             balance.best.recompute, bench.in_flight);
+  RankedStages ranked =
+      summarize_on(bench.lists, cost::with_choices(bench.profile, balance.best.choices),
+                   bench.profile.load, balance.best.cuts, balance.best.recompute);
+  balance.stages = std::move(ranked.stages);
+  balance.ranks = std::move(ranked.ranks);
   balance.metrics = metrics::partition_metrics(bench.costs, balance.stages);
   return balance;
 }

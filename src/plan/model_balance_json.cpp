@@ -55,11 +55,24 @@ Json recompute_json(recompute::RecomputeMask recompute,
 }
 
 Json to_json(const metrics::StageSummary& stage) {
-  return {{"first_layer", stage.first_layer}, {"num_layers", stage.num_layers},
-          {"forward_s", stage.forward_s},     {"backward_s", stage.backward_s},
-          {"recompute_s", stage.recompute_s}, {"static_bytes", stage.static_bytes},
-          {"kept_bytes", stage.kept_bytes},   {"transient_bytes", stage.transient_bytes},
-          {"peak_bytes", stage.peak_bytes},   {"in_flight", stage.in_flight}};
+  return {{"rank", stage.rank},
+          {"first_layer", stage.first_layer},
+          {"num_layers", stage.num_layers},
+          {"forward_s", stage.forward_s},
+          {"backward_s", stage.backward_s},
+          {"recompute_s", stage.recompute_s},
+          {"static_bytes", stage.static_bytes},
+          {"kept_bytes", stage.kept_bytes},
+          {"transient_bytes", stage.transient_bytes},
+          {"peak_bytes", stage.peak_bytes},
+          {"in_flight", stage.in_flight}};
+}
+
+Json to_json(const metrics::RankSummary& rank) {
+  return {{"stages", rank.stages},
+          {"busy_s", rank.busy_s},
+          {"static_bytes", rank.static_bytes},
+          {"peak_bytes", rank.peak_bytes}};
 }
 
 Json to_json(const ModelBalance& balance) {
@@ -68,6 +81,8 @@ Json to_json(const ModelBalance& balance) {
   for (const metrics::StageSummary& stage : balance.stages) {
     json["stages"].push_back(to_json(stage));
   }
+  json["ranks"] = Json::array();
+  for (const metrics::RankSummary& rank : balance.ranks) json["ranks"].push_back(to_json(rank));
   const metrics::PartitionMetrics& metrics = balance.metrics;
   json["bottleneck_s"] = metrics.bottleneck_s;
   json["bottleneck_forward_s"] = metrics.bottleneck_forward_s;

@@ -21,7 +21,7 @@ cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
 /// By layer, what no recomputation spares: static bytes and what a recomputing layer keeps of the
 /// micro-batches that the first stage holds.
 std::vector<double> least_bytes(const PipelineProblem& problem) {
-  const auto held = static_cast<double>(problem.in_flight.front());
+  const auto held = static_cast<double>(problem.held.in_flight.front());
   std::vector<double> bytes;
   for (const cost::LayerCost& layer : problem.at_caps) {
     const auto kept = std::min(layer.activation_bytes, layer.recomputed_bytes);
@@ -35,12 +35,17 @@ Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
   const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
   OMNIBAL_ASSIGN(
       recompute::RecomputeMask mask,
-      recompute::bar({problem.layers, first_layers, problem.memory_bytes},
-                     recompute::modelled_memory(problem.at_caps, first_layers, problem.in_flight)));
-  return PipelineChoice{std::move(cuts), std::move(mask)};
+      recompute::bar({problem.layers, first_layers, problem.memory_bytes, problem.held.stage_rank},
+                     memory_probe(problem.held, problem.layers, problem.at_caps, cuts)));
+  return whole_layers(std::move(cuts), std::move(mask));
 }
 
 }  // namespace
+
+PipelineChoice whole_layers(partition::Cuts cuts, recompute::RecomputeMask recompute) {
+  cost::LayerChoices choices = joint::to_choices(recompute);
+  return {std::move(cuts), std::move(recompute), std::move(choices)};
+}
 
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem) {
   cost::Profile at_mean = problem.profile;
@@ -49,6 +54,7 @@ Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& p
   request.num_stages = problem.num_stages;
   request.num_micro_batches = problem.num_micro_batches;
   request.schedule = problem.kind;
+  request.chunks = problem.chunks;
   request.method = method;
   request.recompute = RecomputeMethod::kFull;
   request.bmp.threads = problem.threads;
@@ -62,15 +68,20 @@ cost::Load full_pack(const pack::PackLimits& limits) {
 }
 
 Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
-  const auto num_stages = static_cast<std::int32_t>(setting.num_stages);
+  const auto chunks = static_cast<std::int32_t>(setting.chunks);
+  const auto num_stages = static_cast<std::int32_t>(setting.num_ranks * setting.chunks);
   const auto num_micro_batches = static_cast<std::int32_t>(setting.num_micro_batches);
-  OMNIBAL_ASSIGN(const schedule::Schedule schedule,
-                 schedule::make_schedule(setting.kind, num_stages, num_micro_batches));
+  OMNIBAL_RETURN_IF_ERROR(partition::check_stages(
+      static_cast<std::int64_t>(setting.profile.layers.size()), num_stages));
+  OMNIBAL_ASSIGN(
+      const schedule::Schedule schedule,
+      schedule::make_schedule(setting.kind, num_stages, num_micro_batches, {.chunks = chunks}));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
   const cost::Load full = full_pack(setting.limits);
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(setting.profile, full, setting.num_micro_batches));
   PipelineProblem problem{.profile = setting.profile,
                           .kind = setting.kind,
+                          .chunks = chunks,
                           .num_stages = num_stages,
                           .num_micro_batches = num_micro_batches,
                           .memory_bytes = setting.memory_bytes,
@@ -79,21 +90,36 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .full_load = full,
                           .at_caps = cost::evaluate(setting.profile, full),
                           .layers = {},
+                          .lists = schedule,
                           .schedule = std::move(compiled),
-                          .in_flight = schedule::in_flight(schedule)};
+                          .held = held_by_ranks(schedule)};
   problem.layers = recompute::bar_layers(setting.profile, problem.at_caps);
   return problem;
 }
 
-Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
+namespace {
+
+Result<PipelineProblem> problem_of(const Plan& plan, schedule::ScheduleKind kind,
+                                   std::int32_t chunks, int threads) {
   return pipeline_problem({.profile = plan.profile,
-                           .kind = plan.schedule,
-                           .num_stages = plan.sizes.pp,
+                           .kind = kind,
+                           .chunks = chunks,
+                           .num_ranks = plan.sizes.pp,
                            .num_micro_batches = plan.micro_batches,
                            .memory_bytes = plan.memory_bytes,
                            .mean_load = mean_load(plan.data.loads),
                            .limits = plan.data_options.limits,
                            .threads = threads});
+}
+
+}  // namespace
+
+Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads) {
+  return problem_of(plan, plan.schedule, plan.chunks, threads);
+}
+
+Result<PipelineProblem> paper_problem(const Plan& plan, int threads) {
+  return problem_of(plan, schedule::ScheduleKind::kOneFOneB, 1, threads);
 }
 
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
@@ -104,12 +130,19 @@ Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
   return recompute_within_memory(problem, std::move(cuts));
 }
 
-std::vector<metrics::StageSummary> stages_at_caps(const Plan& plan,
-                                                  const PipelineProblem& problem) {
-  const std::vector<cost::LayerCost> chosen =
-      cost::evaluate(cost::with_choices(plan.profile, plan.choices), problem.full_load);
-  return metrics::summarize_stages(chosen, partition::first_layers(plan.cuts), plan.recompute,
-                                   problem.in_flight);
+RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {
+  return summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                      problem.full_load, plan.cuts, plan.recompute);
+}
+
+std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice) {
+  const recompute::MemoryProbe peak =
+      memory_probe(problem.held, problem.layers, problem.at_caps, choice.cuts);
+  std::int64_t most = 0;
+  for (std::int32_t s = 0; s < problem.num_stages; ++s) {
+    most = std::max(most, peak(StageIndex{s}, choice.recompute));
+  }
+  return most;
 }
 
 }  // namespace omnibal::plan

@@ -10,6 +10,7 @@
 #include "omnibal/plan/model_balance.h"
 #include "omnibal/plan/planner.h"
 #include "omnibal/simulate/pipeline.h"
+#include "plan/rank_probe.h"
 
 namespace omnibal::plan {
 
@@ -18,7 +19,8 @@ namespace omnibal::plan {
 struct PipelineProblem {
   const cost::Profile& profile;
   schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
-  std::int32_t num_stages = 1;
+  std::int32_t chunks = 1;      // stages that a rank runs
+  std::int32_t num_stages = 1;  // of all ranks together
   std::int32_t num_micro_batches = 1;
   std::int64_t memory_bytes = 0;
   int threads = 0;
@@ -26,21 +28,25 @@ struct PipelineProblem {
   cost::Load full_load;
   std::vector<cost::LayerCost> at_caps;
   std::vector<recompute::BarLayer> layers;
+  schedule::Schedule lists;
   simulate::CompiledSchedule schedule;
-  std::vector<std::int64_t> in_flight;  // by stage
+  HeldByRanks held;
 };
 
 struct PipelineChoice {
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;  // layers that spare memory at all
-  cost::LayerChoices choices = {};     // how; empty: they recompute all of themselves
+  cost::LayerChoices choices;          // how
 };
+/// Layers of the mask recompute all of themselves.
+PipelineChoice whole_layers(partition::Cuts cuts, recompute::RecomputeMask recompute);
 
 /// What a pipeline is chosen for.
 struct PipelineSetting {
   const cost::Profile& profile;
   schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
-  std::int64_t num_stages = 1;
+  std::int64_t chunks = 1;
+  std::int64_t num_ranks = 1;
   std::int64_t num_micro_batches = 1;
   std::int64_t memory_bytes = 0;
   cost::Load mean_load;
@@ -51,8 +57,10 @@ struct PipelineSetting {
 /// The profile must outlive the problem. Errors: those of make_schedule, cost::check_bytes.
 Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting);
 
-/// For the packs of a plan.
+/// For the packs of a plan, with its schedule.
 Result<PipelineProblem> pipeline_problem(const Plan& plan, int threads);
+/// The same with a stage a rank and 1F1B, as the paper has it.
+Result<PipelineProblem> paper_problem(const Plan& plan, int threads);
 
 /// Cuts by `method` at the mean pack's load, judged with everything recomputed: recomputation is
 /// chosen after the cuts. Error: kTooManyStages.
@@ -63,8 +71,11 @@ Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& p
 /// kMemoryInfeasible.
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
 
-/// Stages of the plan's cuts with a full pack in every micro-batch.
-std::vector<metrics::StageSummary> stages_at_caps(const Plan& plan, const PipelineProblem& problem);
+/// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
+RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
+
+/// The fullest rank's peak with a full pack in every micro-batch.
+std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice);
 
 /// The load of a pack at both caps, one segment long: the worst that a pack can be.
 cost::Load full_pack(const pack::PackLimits& limits);

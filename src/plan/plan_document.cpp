@@ -25,6 +25,12 @@ Json stages_json(const std::vector<metrics::StageSummary>& stages) {
   return json;
 }
 
+Json ranks_json(const std::vector<metrics::RankSummary>& ranks) {
+  Json json = Json::array();
+  for (const metrics::RankSummary& rank : ranks) json.push_back(to_json(rank));
+  return json;
+}
+
 Json prediction_json(const Prediction& prediction) {
   return {{"step_s", prediction.step_s},
           {"gpu_days", prediction.gpu_days},
@@ -59,9 +65,10 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
                       {"dp", plan.sizes.dp},
                       {"micro_batches", plan.micro_batches}};
   json["partition"] = {{"cuts", partition::first_layers(plan.cuts)},
-                       {"stages", stages_json(plan.stages)}};
+                       {"stages", stages_json(plan.stages)},
+                       {"ranks", ranks_json(plan.ranks)}};
   json.update(recompute_json(plan.recompute, cost::named_choices(plan.profile, plan.choices)));
-  json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}};
+  json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}, {"chunks", plan.chunks}};
   json["memory_bytes"] = plan.memory_bytes;
   json["links"] = plan.free_links ? "free" : "model";
   json["prediction"] = prediction_json(plan.prediction);

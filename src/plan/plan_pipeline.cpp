@@ -15,6 +15,7 @@ using codec::Json;
 using codec::JsonFields;
 
 constexpr std::int64_t kMostDevices = 1 << 24;
+constexpr std::int64_t kMostChunks = 1 << 16;
 constexpr double kFastestLink = 1e15;
 constexpr double kFastestMemory = 1e18;
 
@@ -60,7 +61,7 @@ Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::S
       .with_limit(kMostDevices);
 }
 
-Result<partition::Cuts> read_cuts(const JsonFields& root, const cluster::ParallelSizes& sizes,
+Result<partition::Cuts> read_cuts(const JsonFields& root, std::int64_t num_stages,
                                   std::int32_t num_layers) {
   OMNIBAL_ASSIGN(const Json* json, root.object("partition"));
   const JsonFields fields(*json, document_name(), "partition");
@@ -69,12 +70,12 @@ Result<partition::Cuts> read_cuts(const JsonFields& root, const cluster::Paralle
   const partition::Cuts cuts =
       partition::cuts_at(std::vector<std::int32_t>(first_layers.begin(), first_layers.end()));
   OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
-  if (static_cast<std::int64_t>(cuts.size()) + 1 == sizes.pp) return cuts;
-  return Error(ErrorCode::kInvalidPlan, "there are not pp - 1 cuts")
+  if (static_cast<std::int64_t>(cuts.size()) + 1 == num_stages) return cuts;
+  return Error(ErrorCode::kInvalidPlan, "there are not pp x chunks - 1 cuts")
       .in_file(document_name())
       .at_key("partition.cuts")
       .with_value(static_cast<std::int64_t>(cuts.size()))
-      .with_limit(sizes.pp - 1);
+      .with_limit(num_stages - 1);
 }
 
 Result<recompute::RecomputeMask> read_recompute(const JsonFields& root, std::int32_t num_layers) {
@@ -185,20 +186,34 @@ Result<bool> read_links_cost(const JsonFields& root) {
       .with_value(links);
 }
 
-Result<schedule::Schedule> read_schedule(const JsonFields& root,
-                                         const cluster::ParallelSizes& sizes,
-                                         std::int64_t micro_batches) {
+/// A key of the plan's, not an argument of the user's.
+Error in_this_plan(Error error) {
+  error.code = ErrorCode::kInvalidPlan;
+  return std::move(error).in_file(document_name()).at_key("schedule.kind");
+}
+
+/// Which schedule, before it is known to be one that this many stages can run.
+struct ScheduleChoice {
+  schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
+  std::int64_t chunks = 1;
+};
+
+Result<ScheduleChoice> read_schedule_choice(const JsonFields& root) {
   OMNIBAL_ASSIGN(const Json* json, root.object("schedule"));
-  OMNIBAL_ASSIGN(const std::string name,
-                 JsonFields(*json, document_name(), "schedule").text("kind"));
-  const auto in_this_plan = [](Error error) {  // not an argument of the user's
-    error.code = ErrorCode::kInvalidPlan;
-    return std::move(error).in_file(document_name()).at_key("schedule.kind");
-  };
+  const JsonFields fields(*json, document_name(), "schedule");
+  OMNIBAL_ASSIGN(const std::string name, fields.text("kind"));
+  // Plans of the first version have a stage a rank and do not say so.
+  OMNIBAL_ASSIGN(const std::int64_t chunks, fields.integer_or("chunks", 1, 1, kMostChunks));
   Result<schedule::ScheduleKind> kind = schedule::parse_schedule_kind(name);
   if (!kind) return in_this_plan(std::move(kind).error());
+  return ScheduleChoice{*kind, chunks};
+}
+
+Result<schedule::Schedule> make_schedule(const ScheduleChoice& choice, std::size_t num_stages,
+                                         std::int64_t micro_batches) {
   Result<schedule::Schedule> schedule = schedule::make_schedule(
-      *kind, static_cast<std::int32_t>(sizes.pp), static_cast<std::int32_t>(micro_batches));
+      choice.kind, static_cast<std::int32_t>(num_stages), static_cast<std::int32_t>(micro_batches),
+      {.chunks = static_cast<std::int32_t>(choice.chunks)});
   if (!schedule) return in_this_plan(std::move(schedule).error());
   return schedule;
 }
@@ -217,17 +232,19 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   OMNIBAL_ASSIGN(pipeline.sizes, read_sizes(root, *plan.steps()));
   OMNIBAL_RETURN_IF_ERROR(check_arrays(plan));
   OMNIBAL_ASSIGN(pipeline.cluster, read_cluster(root));
-  OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes, num_layers));
+  OMNIBAL_ASSIGN(const ScheduleChoice schedule, read_schedule_choice(root));
+  OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes.pp * schedule.chunks, num_layers));
   OMNIBAL_ASSIGN(const cost::LayerChoices choices, read_choices(root, *plan.profile()));
   pipeline.recompute = cost::spares_memory(choices);
   pipeline.profile = cost::with_choices(*plan.profile(), choices);
   OMNIBAL_ASSIGN(pipeline.schedule,
-                 read_schedule(root, pipeline.sizes, plan.steps()->micro_batches));
+                 make_schedule(schedule, pipeline.cuts.size() + 1, plan.steps()->micro_batches));
   OMNIBAL_ASSIGN(pipeline.steps.schedule, simulate::compile(pipeline.schedule));
   pipeline.steps.stages =
       simulate::stage_costs(pipeline.profile, pipeline.cuts, pipeline.recompute);
   OMNIBAL_ASSIGN(const bool links_cost, read_links_cost(root));
-  if (links_cost) pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes);
+  if (links_cost)
+    pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes, pipeline.schedule);
   return pipeline;
 }
 

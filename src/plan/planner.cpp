@@ -24,26 +24,34 @@ DataPlanOptions data_options(const PlanRequest& request, std::int64_t micro_batc
   return options;
 }
 
-/// Caps that the user left open, and the micro-batches that go with them.
-Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
-                   const Progress& progress, Plan& plan) {
+/// The answer to the request's question about caps.
+Result<LimitChoice> caps_for(const corpus::Corpus& corpus, const PlanRequest& request,
+                             const Progress& progress, const Plan& plan) {
+  if (request.chosen_caps) return *request.chosen_caps;
   const TrainingTarget target{.model_name = plan.model_name,
                               .profile = plan.profile,
                               .cluster = plan.cluster,
                               .sizes = plan.sizes,
                               .schedule = plan.schedule,
+                              .chunks = plan.chunks,
                               .memory_bytes = plan.memory_bytes,
                               .global_batch = request.global_batch,
                               .free_links = plan.free_links};
-  OMNIBAL_ASSIGN(LimitChoice choice, choose_limits({.samples = columns(corpus),
-                                                    .target = target,
-                                                    .asked = *request.caps,
-                                                    .method = request.data.method,
-                                                    .micro_batch = request.micro_batch,
-                                                    .window = plan.data_options.steps->window,
-                                                    .seed = plan.data_options.seed,
-                                                    .threads = request.threads},
-                                                   progress));
+  return choose_limits({.samples = columns(corpus),
+                        .target = target,
+                        .asked = *request.caps,
+                        .method = request.data.method,
+                        .micro_batch = request.micro_batch,
+                        .window = plan.data_options.steps->window,
+                        .seed = plan.data_options.seed,
+                        .threads = request.threads},
+                       progress);
+}
+
+/// Caps that the user left open, and the micro-batches that go with them.
+Status choose_caps(const corpus::Corpus& corpus, const PlanRequest& request,
+                   const Progress& progress, Plan& plan) {
+  OMNIBAL_ASSIGN(LimitChoice choice, caps_for(corpus, request, progress, plan));
   plan.micro_batches = choice.best.micro_batches;
   plan.data_options.steps->micro_batches = plan.micro_batches;
   plan.data_options.limits = choice.limits;
@@ -58,7 +66,6 @@ Plan with_paper_packs(const PlanRequest& request, const Plan& plan) {
   paper.data_options = plan.data_options;
   paper.data_options.method = pack::Method::kIsf;
   paper.sizes = plan.sizes;
-  paper.schedule = plan.schedule;
   paper.profile = plan.profile;
   paper.memory_bytes = plan.memory_bytes;
   paper.micro_batches = plan.micro_batches;
@@ -84,7 +91,7 @@ Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanR
   DataPlanOptions packs_alone = paper.data_options;
   packs_alone.steps.reset();
   OMNIBAL_ASSIGN(paper.data, make_data_plan(corpus, packs_alone, {}, progress));
-  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(paper, request.threads));
+  OMNIBAL_ASSIGN(const PipelineProblem problem, paper_problem(paper, request.threads));
   const Result<PipelineChoice> choice = choose_pipeline(problem);
   if (!choice || paper.data.admission.rejected.size() > plan.data.admission.rejected.size()) {
     return none;
@@ -94,17 +101,75 @@ Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanR
   return std::optional(std::move(paper));
 }
 
+/// The plan's packs through 1F1B with a stage a rank: in two steps, as the paper's rows have them,
+/// and jointly.
+struct OneFOneBChoices {
+  PipelineChoice two_steps, joint;
+};
+
+/// Rows that do not fit, where the plan's own schedule does, recompute everything, as the first
+/// rows do whether they fit or not.
+Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, const Plan& plan) {
+  OneFOneBChoices choices;
+  Result<PipelineChoice> two_steps = choose_pipeline(problem);
+  if (!two_steps && two_steps.error().code != ErrorCode::kMemoryInfeasible) {
+    return std::move(two_steps).error();
+  }
+  if (two_steps) {
+    choices.two_steps = *two_steps;
+  } else {
+    OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+    choices.two_steps = whole_layers(std::move(cuts), recompute::recompute_full(problem.layers));
+  }
+  Result<PipelineChoice> joint = choose_jointly(
+      problem, plan, two_steps ? std::optional(*two_steps) : std::optional<PipelineChoice>());
+  choices.joint = joint ? *std::move(joint) : choices.two_steps;
+  return choices;
+}
+
+/// Chooses the plan's cuts and recomputation for its schedule. Where that is 1F1B with a stage a
+/// rank, they are `choices`.
+Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan) {
+  PipelineChoice choice = choices.joint;
+  if (problem.kind != schedule::ScheduleKind::kOneFOneB) {
+    const Result<PipelineChoice> two_steps = choose_pipeline(problem);
+    OMNIBAL_ASSIGN(choice, choose_jointly(problem, plan,
+                                          two_steps ? std::optional(*two_steps)
+                                                    : std::optional<PipelineChoice>()));
+  }
+  plan.cuts = std::move(choice.cuts);
+  plan.recompute = std::move(choice.recompute);
+  plan.choices = std::move(choice.choices);
+  RankedStages ranked = stages_at_caps(plan, problem);
+  plan.stages = std::move(ranked.stages);
+  plan.ranks = std::move(ranked.ranks);
+  return {};
+}
+
 Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
-                                             const PlanRequest& request, const Plan& plan,
-                                             const PipelineProblem& problem,
-                                             const PipelineChoice& two_steps,
-                                             const Progress& progress) {
-  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
-  const AblationTask task{corpus, plan, problem, two_steps};
-  if (!paper) return make_ablation(task, task, progress);
-  OMNIBAL_ASSIGN(const PipelineProblem paper_problem, pipeline_problem(*paper, request.threads));
-  const PipelineChoice of_paper{paper->cuts, paper->recompute};
-  return make_ablation({corpus, *paper, paper_problem, of_paper}, task, progress);
+                                             const PlanRequest& request, const AblationTask& task,
+                                             const OwnPipeline& own, const Progress& progress) {
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, task.plan, progress));
+  if (!paper) return make_ablation(task, task, own, progress);
+  OMNIBAL_ASSIGN(const PipelineProblem of_paper, paper_problem(*paper, request.threads));
+  const PipelineChoice choice = whole_layers(paper->cuts, paper->recompute);
+  return make_ablation({corpus, *paper, of_paper, choice}, task, own, progress);
+}
+
+/// Cuts, recomputation and the ablation that explains them, for packs and steps that stand.
+Result<PipelineProblem> choose_and_explain(const corpus::Corpus& corpus, const PlanRequest& request,
+                                           const Progress& progress, Plan& plan) {
+  OMNIBAL_ASSIGN(const PipelineProblem one_f_one_b, paper_problem(plan, request.threads));
+  OMNIBAL_ASSIGN(PipelineProblem problem, pipeline_problem(plan, request.threads));
+  if (problem.kind == schedule::ScheduleKind::kOneFOneB) {  // or its rows would hide that
+    OMNIBAL_RETURN_IF_ERROR(choose_pipeline(problem));
+  }
+  OMNIBAL_ASSIGN(const OneFOneBChoices choices, one_f_one_b_choices(one_f_one_b, plan));
+  OMNIBAL_RETURN_IF_ERROR(choose_own(problem, choices, plan));
+  OMNIBAL_ASSIGN(plan.ablation,
+                 ablation_of(corpus, request, {corpus, plan, one_f_one_b, choices.two_steps},
+                             {problem, choices.joint}, progress));
+  return problem;
 }
 
 }  // namespace
@@ -137,6 +202,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.cluster = cluster;
   plan.sizes = request.sizes;
   plan.schedule = request.schedule;
+  plan.chunks = request.chunks;
   plan.memory_bytes = request.memory_bytes.value_or(cluster.usable_bytes());
   plan.free_links = request.free_links;
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
@@ -147,14 +213,8 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.data_options.activation_bytes = activation_bytes_of(plan.profile);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
-  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
-  OMNIBAL_ASSIGN(const PipelineChoice two_steps, choose_pipeline(problem));
-  OMNIBAL_ASSIGN(const PipelineChoice choice, choose_jointly(problem, plan, two_steps));
-  plan.cuts = choice.cuts;
-  plan.recompute = choice.recompute;
-  plan.choices = choice.choices;
-  plan.stages = stages_at_caps(plan, problem);
-  OMNIBAL_ASSIGN(plan.ablation, ablation_of(corpus, request, plan, problem, two_steps, progress));
+  OMNIBAL_ASSIGN(const PipelineProblem problem,
+                 choose_and_explain(corpus, request, progress, plan));
   OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
   return plan;
 }

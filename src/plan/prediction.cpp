@@ -31,8 +31,8 @@ Result<double> model_flops(const model::ModelSpec& model, const cluster::Cluster
   return useful_seconds(alone, load) * cluster.achieved_flops;
 }
 
-std::int64_t peak_bytes(std::span<const metrics::StageSummary> stages) {
-  return std::ranges::max_element(stages, {}, &metrics::StageSummary::peak_bytes)->peak_bytes;
+std::int64_t peak_bytes(std::span<const metrics::RankSummary> ranks) {
+  return std::ranges::max_element(ranks, {}, &metrics::RankSummary::peak_bytes)->peak_bytes;
 }
 
 }  // namespace
@@ -42,8 +42,9 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
   const StepPipeline pipeline{.schedule = problem.schedule,
                               .stages = simulate::chosen_stage_costs(
                                   simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
-                              .links = plan.free_links ? std::vector<std::vector<cluster::Link>>{}
-                                                       : links_of_ranks(cluster, plan.sizes)};
+                              .links = plan.free_links
+                                           ? std::vector<std::vector<cluster::Link>>{}
+                                           : links_of_ranks(cluster, plan.sizes, problem.lists)};
   const std::vector<double> seconds =
       step_seconds(pipeline, *plan.data.steps, plan.data.loads, problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
@@ -54,7 +55,7 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
       .step_s = total / static_cast<double>(seconds.size()),
       .gpu_days = total * gpus / 86400,
       .hours = total / 3600,
-      .peak_bytes = peak_bytes(plan.stages),
+      .peak_bytes = peak_bytes(plan.ranks),
       .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
       .tokens_per_s_per_gpu = all.tokens / (total * gpus),
       .mfu = flops / (total * gpus * cluster.peak_flops)};

@@ -108,6 +108,7 @@ Result<TrainingTarget> target_of(const SizeTask& task, const cluster::ParallelSi
                         .cluster = task.cluster,
                         .sizes = sizes,
                         .schedule = request.schedule,
+                        .chunks = request.chunks,
                         .memory_bytes = request.memory_bytes.value_or(task.cluster.usable_bytes()),
                         .global_batch = request.global_batch,
                         .free_links = request.free_links};
@@ -134,9 +135,9 @@ Result<SizeCandidate> predict_in_full(const SizeTask& task, const cluster::Paral
   LimitTask limits = limit_task(task, target);
   limits.threads = task.request.threads;
   OMNIBAL_ASSIGN(const LimitProblem problem, limit_problem(limits));
-  OMNIBAL_ASSIGN(const LimitChoice choice, choose_limits(limits, {}));
+  OMNIBAL_ASSIGN(LimitChoice choice, choose_limits(limits, {}));
   OMNIBAL_ASSIGN(SizeCandidate candidate, candidate_of(task, target, problem, choice.best));
-  candidate.refined = true;
+  candidate.caps = std::move(choice);
   return candidate;
 }
 

@@ -26,7 +26,7 @@ Json to_json(const SizeCandidate& candidate) {
             {"tensor", candidate.shares.tensor},
             {"recompute", candidate.shares.recompute},
             {"idle", candidate.shares.idle}}},
-          {"refined", candidate.refined},
+          {"refined", candidate.caps.has_value()},
           {"reason", candidate.reason}};
 }
 

@@ -19,7 +19,7 @@ std::vector<BarLayer> bar_layers(const cost::Profile& profile,
   std::vector<BarLayer> layers;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     layers.push_back({class_of(profile.layers[i].kind), costs[i].recompute_s,
-                      costs[i].can_recompute, costs[i].transient()});
+                      costs[i].can_recompute, costs[i].transient(), profile.layers[i].trainable});
   }
   return layers;
 }

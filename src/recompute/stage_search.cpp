@@ -13,11 +13,8 @@ void ClassLayers::add(std::size_t index, const BarLayer& layer) {
 }
 
 StageSearch::StageSearch(const BarProblem& problem, StageIndex stage, std::size_t begin,
-                         std::size_t end, const MemoryProbe& probe)
-    : probe_(probe),
-      stage_(stage),
-      limit_(problem.memory_limit_bytes),
-      num_layers_(problem.layers.size()) {
+                         std::size_t end, const MemoryProbe& probe, const RecomputeMask& others)
+    : probe_(probe), stage_(stage), limit_(problem.memory_limit_bytes), around_(others) {
   for (std::size_t i = begin; i < end; ++i) {
     const BarLayer& layer = problem.layers[i];
     if (!layer.can_recompute) continue;
@@ -36,7 +33,7 @@ void StageSearch::apply(const Counts& counts, RecomputeMask& mask) const {
 }
 
 std::int64_t StageSearch::peak(const Counts& counts) {
-  RecomputeMask mask(num_layers_, false);
+  RecomputeMask mask = around_;
   apply(counts, mask);
   const std::int64_t bytes = probe_(stage_, mask);
   least_peak_ = std::min(least_peak_, bytes);

@@ -31,8 +31,9 @@ struct ClassLayers {
 
 class StageSearch {
  public:
+  /// `others`: a mask of what layers outside the stage do.
   StageSearch(const BarProblem& problem, StageIndex stage, std::size_t begin, std::size_t end,
-              const MemoryProbe& probe);
+              const MemoryProbe& probe, const RecomputeMask& others);
 
   /// Sets the stage's layers of `mask` (none set before) to the least time that fits; false if
   /// nothing does.
@@ -53,7 +54,7 @@ class StageSearch {
   const MemoryProbe& probe_;
   StageIndex stage_;
   std::int64_t limit_;
-  std::size_t num_layers_;
+  const RecomputeMask& around_;
   ClassLayers vision_, llm_, other_;
   bool others_recompute_ = false;
   std::int64_t free_bytes_ = 0;     // M_r: below the limit when everything recomputes

@@ -22,12 +22,21 @@ struct StageBytes {
   std::vector<MicroBatchBytes> micro_batches;  // [micro-batches]
 };
 
+bool are_equal(const cost::Load& a, const cost::Load& b) {
+  return a.vision_units == b.vision_units && a.tokens == b.tokens && a.token_pairs == b.token_pairs;
+}
+
 std::vector<StageBytes> bytes_of_stages(const cost::Profile& profile,
                                         const std::vector<partition::StageRange>& ranges,
                                         const recompute::RecomputeMask& recompute,
                                         std::span<const cost::Load> loads) {
   std::vector<StageBytes> stages(ranges.size());
-  for (const cost::Load& load : loads) {
+  for (std::size_t m = 0; m < loads.size(); ++m) {
+    const cost::Load& load = loads[m];
+    if (m > 0 && are_equal(load, loads[m - 1])) {
+      for (StageBytes& stage : stages) stage.micro_batches.push_back(stage.micro_batches.back());
+      continue;
+    }
     const std::vector<cost::LayerCost> layers = cost::evaluate(profile, load);
     for (std::size_t s = 0; s < ranges.size(); ++s) {
       std::int64_t fixed = 0;
@@ -101,6 +110,29 @@ std::vector<std::vector<ActionMemory>> memory_of_ranks(const schedule::Schedule&
     }
   }
   return memory;
+}
+
+std::vector<std::int64_t> peak_bytes_of_stages(const schedule::Schedule& schedule,
+                                               const cost::Profile& profile,
+                                               const partition::Cuts& cuts,
+                                               const recompute::RecomputeMask& recompute,
+                                               std::span<const cost::Load> loads) {
+  const auto num_layers = static_cast<std::int32_t>(profile.layers.size());
+  const std::vector<StageBytes> stages =
+      bytes_of_stages(profile, partition::stage_ranges(cuts, num_layers), recompute, loads);
+  std::vector<std::int64_t> peaks(stages.size(), 0);
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    std::vector<RankMemory> held(stages.size(), RankMemory(has_weight_grads(schedule)));
+    for (std::size_t s = 0; s < stages.size(); ++s) held[s].add_stage(stages[s]);
+    for (const Action& action : actions) {
+      if (!is_compute(action.kind)) continue;
+      const auto s = static_cast<std::size_t>(action.stage.value());
+      const auto m = static_cast<std::size_t>(action.micro_batch.value());
+      const ActionMemory memory = held[s].replay(action.kind, stages[s].micro_batches[m]);
+      peaks[s] = std::max(peaks[s], memory.during_bytes);
+    }
+  }
+  return peaks;
 }
 
 std::vector<std::int64_t> peak_bytes(const schedule::Schedule& schedule,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,13 +13,24 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr std::array<std::string_view, 6> kRows = {"baseline", "+data",  "+model",
-                                                   "+memory",  "+joint", "+steps"};
-/// Where the plan has other packs than the paper's packer makes with the paper's caps, the first
-/// four rows are of those.
-constexpr std::array<std::string_view, 7> kRowsWithPacks = {
-    "baseline", "+data", "+model", "+memory", "+packs", "+joint", "+steps"};
 constexpr std::size_t kPaperRows = 4;
+
+/// Names of the rows. Where the plan has other packs than the paper's packer makes with the paper's
+/// caps, the first four rows are of those and +packs is of its own; +schedule is there where the
+/// plan's schedule is not 1F1B (plans of the first version lack it).
+std::vector<std::string> row_names(const Json& rows, bool other_schedule) {
+  const auto has = [&](const std::string& name) {
+    return std::ranges::any_of(rows, [&](const Json& row) {
+      return row.is_object() && row.contains("name") && row["name"] == name;
+    });
+  };
+  std::vector<std::string> names = {"baseline", "+data", "+model", "+memory"};
+  if (has("+packs")) names.emplace_back("+packs");
+  names.emplace_back("+joint");
+  if (other_schedule && has("+schedule")) names.emplace_back("+schedule");
+  names.emplace_back("+steps");
+  return names;
+}
 
 /// What rows are measured against.
 struct Epoch {
@@ -124,18 +134,19 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const Json* rows, root.array("ablation"));
-  const bool with_packs = rows->size() == kRowsWithPacks.size();
-  if (!with_packs && rows->size() != kRows.size()) {
-    return violation("the ablation has {} rows, {} or {} are possible", rows->size(), kRows.size(),
-                     kRowsWithPacks.size());
+  const std::vector<std::string> names =
+      row_names(*rows, pipeline.schedule.kind != schedule::ScheduleKind::kOneFOneB);
+  if (rows->size() != names.size()) {
+    return violation("the ablation has {} rows, {} are possible", rows->size(), names.size());
   }
+  const bool with_packs = names[kPaperRows] == "+packs";
   Epoch epoch{.with_packs = with_packs,
               .num_steps = static_cast<double>(plan.steps()->num_steps),
               .gpus = static_cast<double>(pipeline.sizes.gpus())};
   OMNIBAL_ASSIGN(epoch.least_gpu_days, least_gpu_days(root));
   std::vector<Row> read;
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    OMNIBAL_ASSIGN(Row row, read_row((*rows)[i], i, with_packs ? kRowsWithPacks[i] : kRows[i]));
+    OMNIBAL_ASSIGN(Row row, read_row((*rows)[i], i, names[i]));
     read.push_back(std::move(row));
     epoch.first_gpu_days = read.front().gpu_days;
     OMNIBAL_RETURN_IF_ERROR(check_row((*rows)[i], read.back(), i, epoch));

@@ -5,6 +5,7 @@
 #include "checks.h"
 #include "omnibal/metrics/stages.h"
 #include "omnibal/plan/plan_pipeline.h"
+#include "omnibal/simulate/stage_memory.h"
 
 namespace omnibal::verify {
 namespace {
@@ -19,13 +20,33 @@ Result<cost::Load> load_at_caps(const plan::PlanReader& plan) {
   return cost::Load{static_cast<double>(caps.vision_units), tokens, tokens * tokens};
 }
 
-Result<std::vector<metrics::StageSummary>> stages_at_caps(const plan::PlanReader& plan) {
+/// Stages and ranks of the plan, a full pack in every micro-batch.
+struct AtCaps {
+  std::vector<metrics::StageSummary> stages;
+  std::vector<metrics::RankSummary> ranks;
+};
+
+Result<AtCaps> at_caps(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(*plan.profile(), load, plan.steps()->micro_batches));
-  return metrics::summarize_stages(cost::evaluate(pipeline.profile, load),
-                                   partition::first_layers(pipeline.cuts), pipeline.recompute,
-                                   schedule::in_flight(pipeline.schedule));
+  const schedule::Schedule& schedule = pipeline.schedule;
+  const std::vector<cost::Load> loads(static_cast<std::size_t>(schedule.num_micro_batches), load);
+  AtCaps found;
+  found.stages = metrics::summarize_stages(cost::evaluate(pipeline.profile, load),
+                                           partition::first_layers(pipeline.cuts),
+                                           pipeline.recompute, schedule::in_flight(schedule));
+  const std::vector<std::int64_t> of_stages = simulate::peak_bytes_of_stages(
+      schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
+  for (std::size_t s = 0; s < found.stages.size(); ++s) {
+    found.stages[s].rank = schedule.stage_rank[s].value();
+    found.stages[s].peak_bytes = of_stages[s];
+  }
+  found.ranks = metrics::summarize_ranks(found.stages);
+  const std::vector<std::int64_t> of_ranks =
+      simulate::peak_bytes(schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
+  for (std::size_t r = 0; r < found.ranks.size(); ++r) found.ranks[r].peak_bytes = of_ranks[r];
+  return found;
 }
 
 Status check_stage(const Json& claimed, const metrics::StageSummary& stage) {
@@ -38,7 +59,28 @@ Status check_stage(const Json& claimed, const metrics::StageSummary& stage) {
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "kept_bytes", stage.kept_bytes));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "transient_bytes", stage.transient_bytes));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "in_flight", stage.in_flight));
+  if (claimed.contains("rank")) {
+    OMNIBAL_RETURN_IF_ERROR(agree(claimed, "rank", std::int64_t{stage.rank}));
+  }
   return agree(claimed, "peak_bytes", stage.peak_bytes);
+}
+
+/// Plans of the first version do not list their ranks: each runs one stage.
+Status check_ranks(const Json& partition, const std::vector<metrics::RankSummary>& ranks) {
+  if (!partition.contains("ranks")) return {};
+  OMNIBAL_ASSIGN(const Json* claimed,
+                 JsonFields(partition, document_name(), "partition").array("ranks"));
+  if (claimed->size() != ranks.size()) {
+    return violation("plan.json lists {} ranks, the schedule has {}", claimed->size(),
+                     ranks.size());
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    OMNIBAL_RETURN_IF_ERROR(agree_all((*claimed)[r], {{"stages", ranks[r].stages}}, "ranks"));
+    OMNIBAL_RETURN_IF_ERROR(agree((*claimed)[r], "busy_s", ranks[r].busy_s));
+    OMNIBAL_RETURN_IF_ERROR(agree((*claimed)[r], "static_bytes", ranks[r].static_bytes));
+    OMNIBAL_RETURN_IF_ERROR(agree((*claimed)[r], "peak_bytes", ranks[r].peak_bytes));
+  }
+  return {};
 }
 
 }  // namespace
@@ -61,7 +103,8 @@ Finding check_parallel(const plan::PlanReader& plan) {
 }
 
 Finding check_partition(const plan::PlanReader& plan) {
-  OMNIBAL_ASSIGN(const std::vector<metrics::StageSummary> stages, stages_at_caps(plan));
+  OMNIBAL_ASSIGN(const AtCaps found, at_caps(plan));
+  const std::vector<metrics::StageSummary>& stages = found.stages;
   OMNIBAL_ASSIGN(const Json* partition,
                  JsonFields(plan.document(), document_name()).object("partition"));
   OMNIBAL_ASSIGN(const Json* claimed,
@@ -72,6 +115,7 @@ Finding check_partition(const plan::PlanReader& plan) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
     OMNIBAL_RETURN_IF_ERROR(check_stage((*claimed)[s], stages[s]));
   }
+  OMNIBAL_RETURN_IF_ERROR(check_ranks(*partition, found.ranks));
   return fmt::format("{} stages hold {} layers, each once", stages.size(),
                      plan.profile()->layers.size());
 }
@@ -89,20 +133,21 @@ Finding check_recompute(const plan::PlanReader& plan) {
 }
 
 Finding check_memory(const plan::PlanReader& plan) {
-  OMNIBAL_ASSIGN(const std::vector<metrics::StageSummary> stages, stages_at_caps(plan));
+  OMNIBAL_ASSIGN(const AtCaps found, at_caps(plan));
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const std::int64_t limit,
                  root.integer("memory_bytes", 0, std::numeric_limits<std::int64_t>::max()));
   std::int64_t peak = 0;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    peak = std::max(peak, stages[s].peak_bytes);
-    if (stages[s].peak_bytes > limit) {
-      return violation("stage {} needs {} bytes, the limit is {}", s, stages[s].peak_bytes, limit);
+  for (std::size_t r = 0; r < found.ranks.size(); ++r) {
+    peak = std::max(peak, found.ranks[r].peak_bytes);
+    if (found.ranks[r].peak_bytes > limit) {
+      return violation("rank {} needs {} bytes, the limit is {}", r, found.ranks[r].peak_bytes,
+                       limit);
     }
   }
   OMNIBAL_ASSIGN(const Json* prediction, root.object("prediction"));
   OMNIBAL_RETURN_IF_ERROR(agree(*prediction, "peak_bytes", peak));
-  return fmt::format("fullest stage {:.1f} GB of {:.1f} GB, every micro-batch at the caps",
+  return fmt::format("fullest rank {:.1f} GB of {:.1f} GB, every micro-batch at the caps",
                      static_cast<double>(peak) / 1e9, static_cast<double>(limit) / 1e9);
 }
 

@@ -68,18 +68,6 @@ TEST(JointProperty, CertificateIsExactAndTheAnswerTheBestOfAll) {
   EXPECT_GE(fastest, feasible - 2);  // the path bound is nearly always the makespan
 }
 
-/// Up to two more choices a layer, which rebuild all, a part, or more than the activation at once.
-void add_random_choices(PhiloxRng& rng, MadeProblem& made) {
-  for (JointLayer& layer : made.layers) {
-    const auto activation = static_cast<std::uint32_t>(layer.activation_bytes);
-    for (std::uint32_t more = rng.below(3); more > 0; --more) {
-      RecomputeChoice choice{rng.uniform(), rng.below(activation + 1)};
-      if (rng.below(3) > 0) choice.transient_bytes = rng.below(2 * activation + 1);
-      layer.choices.push_back(choice);
-    }
-  }
-}
-
 /// Peaks of the plan's stages, from the layers' own numbers.
 void expect_within(const MadeProblem& made, const JointPlan& plan, std::int64_t limit) {
   const std::vector<std::int64_t> in_flight = schedule::in_flight(made.schedule);
@@ -113,7 +101,7 @@ TEST(JointProperty, SeveralChoicesALayer) {
     const std::int32_t p = stages_up_to(rng, 3, num_layers);
     MadeProblem made =
         made_problem(rng, num_layers, p, 1 + static_cast<std::int32_t>(rng.below(6)));
-    add_random_choices(rng, made);
+    give_choices(rng, made);
     const std::int64_t limit = random_limit(rng, brute_force(made, 0));
     const BruteForce brute = brute_force(made, limit);
     const Result<JointAnswer> answer = solve(made.problem(limit), {}, made.evaluator());
@@ -139,7 +127,7 @@ TEST(JointProperty, ManyLayersOfManyChoices) {
     const std::int64_t limit = *whole + rng.below(static_cast<std::uint32_t>(*whole / 4 + 2));
     const Result<JointAnswer> without = solve(made.problem(limit), {}, made.evaluator());
     ASSERT_TRUE(without.ok());
-    add_random_choices(rng, made);
+    give_choices(rng, made);
     const Result<JointAnswer> answer = solve(made.problem(limit), {}, made.evaluator());
     ASSERT_TRUE(answer.ok()) << i;
     SCOPED_TRACE(i);

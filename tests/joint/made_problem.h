@@ -33,7 +33,8 @@ struct MadeProblem {
             .num_stages = schedule.num_stages,
             .num_micro_batches = schedule.num_micro_batches,
             .in_flight = in_flight(schedule),
-            .memory_limit_bytes = limit_bytes};
+            .memory_limit_bytes = limit_bytes,
+            .chunks = schedule.num_stages / static_cast<std::int32_t>(schedule.ranks.size())};
   }
 
   /// Seconds of a step with these seconds of recomputation a stage.
@@ -46,9 +47,11 @@ struct MadeProblem {
       const auto end = s < cuts.size() ? cuts[s] : static_cast<std::int32_t>(layers.size());
       double forward_s = 0;
       double backward_s = 0;
+      double weight_grad_s = 0;
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
         forward_s += layers[i].forward_s;
         backward_s += layers[i].backward_s;
+        weight_grad_s += layers[i].weight_grad_s;
       }
       const double more_s = recompute_s(s, begin, end);
       if (more_s == kNone) return kNone;
@@ -56,6 +59,7 @@ struct MadeProblem {
         const std::size_t cell = times.index(m, static_cast<std::int32_t>(s));
         times.forward_s[cell] = forward_s;
         times.backward_s[cell] = backward_s;
+        times.weight_grad_s[cell] = weight_grad_s;
         times.recompute_s[cell] = more_s;
       }
       begin = end;
@@ -103,13 +107,43 @@ inline void add_layers(PhiloxRng& rng, std::uint32_t num_layers, cost::Profile& 
   }
 }
 
-inline MadeProblem made_problem(PhiloxRng& rng, std::uint32_t num_layers, std::int32_t num_stages,
-                                std::int32_t num_micro_batches) {
+inline MadeProblem made_layers(PhiloxRng& rng, std::uint32_t num_layers) {
   MadeProblem made;
   add_layers(rng, num_layers, made.profile);
   made.costs = cost::evaluate(made.profile, made.profile.load);
   made.layers =
       joint_layers(recompute::bar_layers(made.profile, made.costs), made.costs, made.costs);
+  return made;
+}
+
+/// Up to two more choices a layer, which rebuild all, a part, or more than the activation at once.
+inline void give_choices(PhiloxRng& rng, MadeProblem& made) {
+  for (cost::LayerProfile& layer : made.profile.layers) {
+    const auto activation = static_cast<std::uint32_t>(layer.activation_bytes.constant);
+    for (std::uint32_t more = rng.below(3); more > 0; --more) {
+      cost::RecomputeChoice& choice = layer.recompute_choices.emplace_back();
+      choice.name = more == 1 ? "one" : "other";
+      choice.recompute_s.constant = rng.uniform();
+      choice.kept_bytes.constant = rng.below(activation + 1);
+      choice.transient_bytes = layer.activation_bytes;
+      if (rng.below(3) > 0) choice.transient_bytes.constant = rng.below(2 * activation + 1);
+    }
+  }
+  const auto choices = cost::evaluate_choices(made.profile, made.profile.load);
+  add_named_choices(choices, choices, made.costs, made.costs, made.layers);
+}
+
+inline MadeProblem made_problem(PhiloxRng& rng, std::uint32_t num_layers,
+                                schedule::Schedule schedule) {
+  MadeProblem made = made_layers(rng, num_layers);
+  made.schedule = std::move(schedule);
+  made.compiled = *simulate::compile(made.schedule);
+  return made;
+}
+
+inline MadeProblem made_problem(PhiloxRng& rng, std::uint32_t num_layers, std::int32_t num_stages,
+                                std::int32_t num_micro_batches) {
+  MadeProblem made = made_layers(rng, num_layers);
   const auto kind =
       rng.below(4) == 0 ? schedule::ScheduleKind::kGPipe : schedule::ScheduleKind::kOneFOneB;
   made.schedule = *schedule::make_schedule(kind, num_stages, num_micro_batches);

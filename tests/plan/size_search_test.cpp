@@ -38,7 +38,7 @@ TEST_F(SizeSearch, RanksEverySizesThatMultiplyToTheDevices) {
     EXPECT_NEAR(shares.model + shares.replicated + shares.tensor + shares.recompute + shares.idle,
                 1, 1e-9);
   }
-  EXPECT_TRUE(choice->best().refined);
+  EXPECT_TRUE(choice->best().caps.has_value());
 }
 
 TEST_F(SizeSearch, ThePredictionOfTheBestIsThatOfItsCaps) {
@@ -83,16 +83,13 @@ TEST_F(SizeSearch, TooLittleMemoryIsInfeasible) {
 }
 
 TEST_F(SizeSearch, FewestGpusKeepToTheHoursAndFewerDoNot) {
-  const auto hours_of = [](const SizeChoice& choice) {
-    return choice.best().gpu_days * 24 / static_cast<double>(choice.gpus);
-  };
   const auto two = choose_sizes(task({.gpus = 2}), {});
   ASSERT_TRUE(two.ok());
-  const double hours = 1.01 * hours_of(*two);
+  const double hours = 1.01 * two->hours();
   const auto looked_at = fewest_gpus(task({}), hours, 16, {});
   ASSERT_TRUE(looked_at.ok()) << to_text(looked_at.error());
   for (const SizeChoice& choice : *looked_at) {
-    EXPECT_EQ(hours_of(choice) <= hours, choice.gpus >= 2) << choice.gpus;
+    EXPECT_EQ(choice.hours() <= hours, choice.gpus >= 2) << choice.gpus;
   }
   const auto never = fewest_gpus(task({}), hours / 1000, 16, {});
   ASSERT_FALSE(never.ok());

@@ -130,6 +130,14 @@ def test_answers(small_corpus, small_plan, tmp_path):
         validate_answer(answer, command)
 
 
+@pytest.mark.parametrize("kind", ["interleaved", "zb-h1", "zb-v"])
+def test_answers_of_other_schedules(small_corpus, kind, tmp_path):
+    schedule = ["--schedule", kind]
+    validate_answer(ask("partition", W_PROFILE, "--pp", 4, "--micro-batches", 8, *schedule), "partition")
+    validate_answer(ask("plan", small_corpus, *PAPER_PLAN, *schedule, "--out", tmp_path / "plan"), "plan")
+    check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
+
+
 def test_a_plan_has_the_paper_rows_in_order(small_plan):
     document = json.loads((small_plan / "plan.json").read_text())
     assert [row["name"] for row in document["ablation"]][:4] == [

@@ -24,6 +24,7 @@
 #include "omnibal/cost/recompute_choices.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
+#include "omnibal/schedule/fullest.h"
 #include "omnibal/schedule/schedule.h"
 
 namespace omnibal::joint {
@@ -39,9 +40,11 @@ struct RecomputeChoice {
 struct JointLayer {
   recompute::LayerClass layer_class = recompute::LayerClass::kLlm;
   double forward_s = 0;
-  double backward_s = 0;  // input + weight gradients
+  double backward_s = 0;     // input + weight gradients
+  double weight_grad_s = 0;  // the part of backward_s that a split backward runs apart
   std::int64_t static_bytes = 0;
   std::int64_t activation_bytes = 0;     // of one micro-batch
+  std::int64_t weight_grad_bytes = 0;    // held from a split backward to its weight gradient
   std::vector<RecomputeChoice> choices;  // besides keeping everything
 };
 
@@ -68,6 +71,8 @@ inline std::int64_t transient_bytes(const JointLayer& layer, const RecomputeChoi
 using LayerChoices = cost::LayerChoices;
 /// Which layers recompute at all.
 recompute::RecomputeMask to_mask(const LayerChoices& choices);
+/// Those layers take their first choice.
+LayerChoices to_choices(const recompute::RecomputeMask& mask);
 
 /// What a target cannot express.
 enum class Restriction {
@@ -94,11 +99,12 @@ struct Constraints {
 struct JointProblem {
   std::span<const JointLayer> layers;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
-  std::int32_t num_stages = 1;
+  std::int32_t num_stages = 1;  // of all ranks together
   std::int32_t num_micro_batches = 1;
   std::vector<std::int64_t> in_flight;                            // micro-batches kept, by stage
   std::optional<std::int64_t> memory_limit_bytes = std::nullopt;  // of a device; absent: none
   Constraints constraints = {};
+  std::int32_t chunks = 1;  // stages that a rank runs, as the schedule deals them out
 };
 
 /// Seconds of a step. Infinity: cannot run.
@@ -117,7 +123,7 @@ struct JointOptions {
 struct JointPlan {
   partition::Cuts cuts;
   LayerChoices choices;
-  double bottleneck_s = 0;  // largest forward + backward + recomputation of a stage
+  double bottleneck_s = 0;  // largest forward + backward + recomputation of a rank
   double makespan_s = 0;    // by the evaluator
 };
 
@@ -127,7 +133,7 @@ struct CutMove {
   bool fits = false;     // into memory, with the best recomputation
   double bottleneck_s = 0;
   double makespan_s = 0;
-  std::int64_t peak_bytes = 0;  // larger of both stages; the least possible where it does not fit
+  std::int64_t peak_bytes = 0;  // larger of both ranks; the least possible where it does not fit
 };
 
 struct CutReason {
@@ -136,7 +142,7 @@ struct CutReason {
 };
 
 struct Certificate {
-  double lower_bound_s = 0;  // no plan's slowest stage is faster
+  double lower_bound_s = 0;  // no plan's slowest rank is faster
   double gap = 0;            // bottleneck_s of the answer / lower_bound_s - 1
   bool proven = false;       // lower_bound_s is the least bottleneck itself
   /// No plan's step is shorter, if all micro-batches are alike; 0 where nothing better than 0 is
@@ -153,11 +159,25 @@ struct JointAnswer {
 
 /// Least makespan of the K best plans by bottleneck and by the path bound, and of `seeds`, polished
 /// by local moves. Never slower than the plan of least bottleneck. Ties: lower bottleneck, then
-/// lower cuts. Errors: kTooManyStages; kMemoryInfeasible (the stage that lacks most at best, the
+/// lower cuts.
+///
+/// So for GPipe and 1F1B. For other schedules (a rank runs several stages, or backwards are split)
+/// the plans are all there are where they are few; else the seeds and what local moves make of them
+/// by the schedule's own step time; lower_bound_s is then the mean or the heaviest layer, or for a
+/// stage a rank the least bottleneck without a memory limit. They know no kMegatron.
+///
+/// Errors: kTooManyStages; kMemoryInfeasible (the stage that lacks most at best, the
 /// bytes, the least limit that fits); kInvalidArgument (constraints that leave no cuts, kMegatron
 /// without LLM blocks).
 Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& options,
                           const Evaluator& evaluate);
+
+/// What a rank needs in memory with this plan: at each of its fullest moments its static bytes,
+/// what its micro-batches hold, and the largest activation among the recomputed layers of the stage
+/// that runs. O(layers of the rank + moments).
+std::int64_t peak_bytes_of_rank(const schedule::RankMoments& rank,
+                                std::span<const JointLayer> layers, const partition::Cuts& cuts,
+                                const LayerChoices& choices);
 
 /// Recomputation of least time for given cuts. Errors: kOutOfRange (cuts), kMemoryInfeasible.
 Result<LayerChoices> choose_recomputation(const JointProblem& problem, const partition::Cuts& cuts);

@@ -24,12 +24,13 @@ namespace omnibal::plan {
 struct StepPipeline {
   simulate::CompiledSchedule schedule;
   std::vector<simulate::StageCost> stages;
-  std::vector<std::vector<cluster::Link>> links;  // [dp][pp - 1]; empty: transfers take no time
+  std::vector<std::vector<cluster::Link>> links;  // [dp][stages - 1]; empty: transfers take no time
 };
 
-/// The links of every data-parallel rank.
+/// The links of every data-parallel rank, between the stages of `schedule`.
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
-                                                       const cluster::ParallelSizes& sizes);
+                                                       const cluster::ParallelSizes& sizes,
+                                                       const schedule::Schedule& schedule);
 
 /// Loads of the micro-batches of `rank` in `step`: nothing for a zero-weight pack. `loads` by pack
 /// id.

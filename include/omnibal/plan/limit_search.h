@@ -34,6 +34,7 @@ struct TrainingTarget {
   cluster::ClusterSpec cluster;
   cluster::ParallelSizes sizes;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  std::int32_t chunks = 1;           // stages that a rank runs
   std::int64_t memory_bytes = 0;     // of a device
   std::int64_t global_batch = 1024;  // samples a step, whatever the caps
   bool free_links = false;

@@ -58,9 +58,10 @@ Result<joint::Restriction> parse_restriction(std::string_view text);
 Result<LayerIndex> find_layer(const cost::Profile& profile, std::string_view text);
 
 struct ModelBalanceRequest {
-  std::int32_t num_stages = 1;
+  std::int32_t num_stages = 1;  // of all ranks together
   std::int32_t num_micro_batches = 1;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  std::int32_t chunks = 1;  // stages that a rank runs
   PartitionMethod method = PartitionMethod::kBmp;
   RecomputeMethod recompute = RecomputeMethod::kNone;
   std::optional<std::int64_t> memory_bytes = std::nullopt;  // absent: no limit
@@ -83,6 +84,7 @@ struct ModelBalance {
   JudgedPartition best;
   std::vector<JudgedPartition> alternatives;  // other simulated candidates, best first
   std::vector<metrics::StageSummary> stages;  // of the best
+  std::vector<metrics::RankSummary> ranks;    // that run them
   metrics::PartitionMetrics metrics;
   std::optional<joint::Certificate> certificate;  // of joint
   std::optional<double> cost_of_restriction;      // step time over the unrestricted one's - 1
@@ -102,7 +104,8 @@ codec::Json to_json(const ModelBalance& balance);
 /// named choice: its name by layer index.
 codec::Json recompute_json(recompute::RecomputeMask recompute,
                            const std::vector<cost::NamedChoice>& named);
-/// One entry of `stages[]`.
+/// One entry of `stages[]`, of `ranks[]`.
 codec::Json to_json(const metrics::StageSummary& stage);
+codec::Json to_json(const metrics::RankSummary& rank);
 
 }  // namespace omnibal::plan

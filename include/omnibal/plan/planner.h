@@ -38,6 +38,7 @@ struct PlanRequest {
   std::int64_t global_batch = 1024;  // samples a step
   std::int64_t micro_batch = 4;      // samples that a pack stands for
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  std::int32_t chunks = 1;                   // stages that a rank runs, as the schedule takes them
   std::optional<std::int64_t> memory_bytes;  // of a device; absent: the cluster's, less its reserve
   std::optional<cost::Profile> profile;      // absent: analytic
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
@@ -48,6 +49,7 @@ struct PlanRequest {
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
   std::optional<CapQuestion> caps;
+  std::optional<LimitChoice> chosen_caps;  // the answer, where it is known already (size_search.h)
   int threads = 0;
 };
 
@@ -55,7 +57,7 @@ struct Prediction {
   double step_s = 0;            // mean over the epoch
   double gpu_days = 0;          // of one epoch
   double hours = 0;             // of one epoch
-  std::int64_t peak_bytes = 0;  // of the fullest stage, at the caps
+  std::int64_t peak_bytes = 0;  // of the fullest rank, at the caps
   double samples_per_s = 0;
   double tokens_per_s_per_gpu = 0;
   double mfu = 0;  // model FLOPs over peak FLOPs
@@ -77,11 +79,13 @@ struct Plan {
   cluster::ParallelSizes sizes;
   std::int64_t micro_batches = 0;
   schedule::ScheduleKind schedule = schedule::ScheduleKind::kOneFOneB;
+  std::int32_t chunks = 1;
   cost::Profile profile;
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;         // layers that spare memory at all
   cost::LayerChoices choices;                 // how
   std::vector<metrics::StageSummary> stages;  // at the caps
+  std::vector<metrics::RankSummary> ranks;    // that run them
   std::int64_t memory_bytes = 0;
   bool free_links = false;
   Prediction prediction;

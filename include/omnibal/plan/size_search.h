@@ -48,7 +48,7 @@ struct TimeShares {
   double replicated = 0;  // attention heads that tensor parallelism cannot split
   double tensor = 0;      // collectives of tensor parallelism beyond tp 2
   double recompute = 0;
-  double idle = 0;  // bubble, imbalance, transfers, end of the step
+  double idle = 0;  // bubble, imbalance, transfers
 };
 
 struct SizeCandidate {
@@ -56,7 +56,8 @@ struct SizeCandidate {
   CapPrediction prediction;  // with the caps that suit these sizes best, of those looked at
   double gpu_days = 0;       // of an epoch
   TimeShares shares;
-  bool refined = false;     // caps chosen as a plan chooses them, not from a few
+  /// How the caps were chosen where a plan's own search chose them; absent: the best of a few.
+  std::optional<LimitChoice> caps = std::nullopt;
   std::string reason = {};  // of the best: what it gains; of the others: why they lose
 };
 
@@ -66,12 +67,14 @@ struct SizeChoice {
   std::vector<SizeCandidate> refused;  // that do not, and why
 
   const SizeCandidate& best() const { return ranked.front(); }
+  /// Of an epoch with the best sizes.
+  double hours() const { return best().gpu_days * 24 / static_cast<double>(gpus); }
 };
 
 /// Every tp that divides a node, every pp that divides what is left, up to a stage a layer: each
 /// is predicted with a few caps on a few samples, then the best few with caps chosen in full.
 /// Deterministic for any number of threads. Errors: kSizesDoNotDivide (no sizes multiply to gpus),
-/// kMemoryInfeasible (none fit; names the sizes that miss least), those of limit_problem.
+/// kMemoryInfeasible and others where no sizes fit: why the last looked at do not.
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
 
 /// The fewest devices with which an epoch takes at most `hours`, of 1, 2, 3, 4, 6, 8, 12, ...

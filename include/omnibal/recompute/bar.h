@@ -32,6 +32,7 @@ struct BarLayer {
   double recompute_s = 0;  // what recomputing it costs a micro-batch
   bool can_recompute = true;
   std::int64_t activation_bytes = 0;  // rebuilt at once while it recomputes: the transient
+  bool trainable = true;              // it has a weight gradient, which needs its activation
 };
 
 /// Class by kind: ViT and LLM blocks are kVision and kLlm, everything else kOther; a layer without
@@ -54,6 +55,9 @@ struct BarProblem {
   std::span<const BarLayer> layers;     // whole model
   std::span<const std::int32_t> cuts;   // first layers of stages 1..p-1
   std::int64_t memory_limit_bytes = 0;  // of a device
+  /// Which rank runs a stage, where a rank runs several; empty: a stage a rank. The probe then
+  /// answers for the whole rank of the stage, with the layers of all its stages as in the mask.
+  std::vector<RankIndex> stage_rank = {};
 };
 
 /// The paper's four steps: (1) recompute everything, free memory M_r; (2) switch a layer of each
@@ -66,7 +70,11 @@ struct BarProblem {
 /// for any mix of layers). Ties: fewer layers, then fewer ViT layers. Where no (k_v, k_l) fits, the
 /// stage's other layers (projector, embedding, head) recompute too. About 3 (n_v + 1) probes a
 /// stage of n_v ViT layers.
-/// Error: kMemoryInfeasible, naming the stage that misses most, and by how many bytes.
+///
+/// Where a rank runs several stages, they are chosen one after the other, the last first (it holds
+/// the fewest micro-batches, so that keeping there is cheapest), with everything recomputed on
+/// those not yet chosen. Error: kMemoryInfeasible, naming the stage that misses most, and by how
+/// many bytes.
 Result<RecomputeMask> bar(const BarProblem& problem, const MemoryProbe& probe);
 
 /// No layer recomputes.

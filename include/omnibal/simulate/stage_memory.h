@@ -39,6 +39,14 @@ std::vector<std::vector<ActionMemory>> memory_of_ranks(const schedule::Schedule&
                                                        const recompute::RecomputeMask& recompute,
                                                        std::span<const cost::Load> loads);
 
+/// Peak bytes of every stage, as if its rank ran no other. With equal loads and whole backwards:
+/// static + in_flight x kept + transient.
+std::vector<std::int64_t> peak_bytes_of_stages(const schedule::Schedule& schedule,
+                                               const cost::Profile& profile,
+                                               const partition::Cuts& cuts,
+                                               const recompute::RecomputeMask& recompute,
+                                               std::span<const cost::Load> loads);
+
 /// Peak bytes of every rank.
 std::vector<std::int64_t> peak_bytes(const schedule::Schedule& schedule,
                                      const cost::Profile& profile, const partition::Cuts& cuts,

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joint/solve_on_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "joint/certificate.h"
+#include "joint/models.h"
+#include "joint/plan_pool.h"
+#include "joint/rank_starts.h"
+#include "omnibal/base/quantity.h"
+
+namespace omnibal::joint {
+namespace {
+
+/// How many cuts local moves may time; from how many plans they start.
+constexpr std::int64_t kMostTimed = 12'000;
+constexpr std::size_t kPolishedPlans = 3;
+
+/// All cuts of the grid, in lexicographic order; nothing if there are more than kMostCutsToTry.
+std::optional<std::vector<StageEnds>> all_cuts(const CutGrid& grid) {
+  std::vector<StageEnds> all{{}};
+  for (std::int32_t stage = 0; stage < grid.num_stages; ++stage) {
+    std::vector<StageEnds> longer;
+    for (const StageEnds& ends : all) {
+      const std::int32_t begin = ends.empty() ? 0 : ends.back();
+      const bool is_last = stage + 1 == grid.num_stages;
+      for (std::int32_t end = is_last ? grid.num_layers : begin + 1; end <= grid.latest_end(stage);
+           ++end) {
+        if (!grid.allowed[static_cast<std::size_t>(end)]) continue;
+        longer.push_back(ends);
+        longer.back().push_back(end);
+      }
+      if (static_cast<std::int64_t>(longer.size()) > kMostCutsToTry) return std::nullopt;
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+/// Judges all cuts, those of shortest path first.
+void judge_all(const std::vector<StageEnds>& all, PlanPool& pool) {
+  std::vector<std::pair<Ticks, const StageEnds*>> order;
+  for (const StageEnds& ends : all) order.emplace_back(pool.times_of(ends).path, &ends);
+  std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
+  for (const auto& [path, ends] : order) {
+    if (path < kNever) pool.judge_if_promising(*ends);
+  }
+}
+
+/// Judges what local moves make of the starts that fit.
+void judge_starts(const RankSearch& search, const std::vector<StageEnds>& starts, PlanPool& pool) {
+  std::vector<std::pair<PlanTimes, StageEnds>> timed;
+  for (const StageEnds& ends : starts) {
+    const PlanTimes times = pool.times_of(ends);
+    if (times.path < kNever) timed.emplace_back(times, ends);
+  }
+  std::ranges::sort(timed);
+  const auto repeated = std::ranges::unique(timed);
+  timed.erase(repeated.begin(), repeated.end());
+  if (timed.empty()) return;
+  pool.judge(timed.front().second);
+  std::int64_t effort = kMostTimed / search.plan.effort();
+  for (std::size_t k = 0; k < std::min(timed.size(), kPolishedPlans); ++k) {
+    pool.judge(polish_path(pool, timed[k].second, 0, effort));
+  }
+  for (const auto& [times, ends] : timed) pool.judge_if_promising(ends);
+  if (search.setting.options.alike) return;
+  std::vector<JudgedPlan> best = pool.ranked();
+  if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
+  for (const JudgedPlan& plan : best) polish(pool, search.setting, plan);
+}
+
+/// The mean of the ranks, and the heaviest layer.
+Ticks simple_bottleneck(const RankSearch& search) {
+  const auto ranks = static_cast<Ticks>(search.layout.ranks.size());
+  Ticks bound = (search.tables.work_from(0) + ranks - 1) / ranks;
+  for (std::int32_t i = 0; i < search.tables.num_layers(); ++i) {
+    bound = std::max(bound, search.tables.work_before(i + 1) - search.tables.work_before(i));
+  }
+  return bound;
+}
+
+/// A step is at least as long as each rank is busy behind the layers that must have passed before
+/// it, so at least the mean over the ranks; rank r has r stages before it, of a layer or more.
+Ticks simple_path(const RankSearch& search) {
+  const StageTables& tables = search.tables;
+  const auto ranks = static_cast<std::int32_t>(search.layout.ranks.size());
+  Ticks before = 0;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    before += tables.forward_before(rank);
+    if (!search.layout.splits) before += tables.backward_before(rank);
+  }
+  const Ticks micro_batches = search.setting.problem.num_micro_batches;
+  return (before + micro_batches * tables.work_from(0)) / ranks;
+}
+
+struct PlanBounds {
+  Bounds bottleneck;
+  Ticks path = 0;
+};
+
+/// From all cuts: exact, but for recomputation in a path (the least of a rank need not be the best
+/// for the step) and searches that were cut off, which do without.
+PlanBounds bounds_of(const RankSearch& search, const std::vector<StageEnds>& all) {
+  PlanBounds bounds{{kNever, kNever}, kNever};
+  Ticks without_limit = kNever;
+  for (const StageEnds& ends : all) {
+    const PlanTimes free = search.plan.free_times_of(ends);
+    bounds.path = std::min(bounds.path, free.path);
+    without_limit = std::min(without_limit, free.bottleneck);
+    const PlanTimes times = search.plan.times_of(ends);
+    if (times.path >= kNever) continue;
+    bounds.bottleneck.upper = std::min(bounds.bottleneck.upper, times.bottleneck);
+  }
+  bounds.bottleneck.lower = search.plan.was_cut_off() ? without_limit : bounds.bottleneck.upper;
+  return bounds;
+}
+
+Error nothing_fits(const RankSearch& search, const StageEnds& ends, std::string_view at_best) {
+  const RankPlan::Fullest fullest = search.plan.fullest_rank(ends);
+  const std::int64_t limit = search.tables.limit_bytes();
+  const std::int64_t missing = fullest.bytes - limit;
+  return Error(ErrorCode::kMemoryInfeasible,
+               fmt::format("rank {} does not fit: even {} it misses {} bytes ({})", fullest.rank,
+                           at_best, missing, format_bytes(missing)))
+      .at_key(fmt::format("ranks[{}].peak_bytes", fullest.rank))
+      .with_value(fullest.bytes)
+      .with_limit(limit)
+      .with_hint(fmt::format("raise --memory to {} bytes ({} more), use more ranks, or lower the "
+                             "load of a micro-batch",
+                             fullest.bytes, format_bytes(missing)));
+}
+
+JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {
+  return {to_cuts(plan.ends), plan.choices, scale.seconds(plan.bottleneck), plan.makespan_s};
+}
+
+JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBounds bounds) {
+  const TickScale& scale = search.setting.scale;
+  const std::vector<JudgedPlan> ranked = pool.ranked();
+  for (const JudgedPlan& plan : ranked) {
+    bounds.bottleneck.upper = std::min(bounds.bottleneck.upper, plan.bottleneck);
+  }
+  const JudgedPlan& best = ranked.front();
+  const Bounds& least = bounds.bottleneck;
+  JointAnswer answer{to_plan(best, scale), {}, {}};
+  const auto most = static_cast<std::size_t>(std::max(search.setting.options.candidates, 1));
+  for (std::size_t k = 1; k < std::min(ranked.size(), most); ++k) {
+    answer.alternatives.push_back(to_plan(ranked[k], scale));
+  }
+  answer.certificate.lower_bound_s = scale.seconds(least.lower);
+  answer.certificate.gap = static_cast<double>(best.bottleneck - least.lower) /
+                           static_cast<double>(std::max<Ticks>(least.lower, 1));
+  answer.certificate.proven = least.lower == least.upper;
+  answer.certificate.makespan_bound_s = scale.seconds(bounds.path);
+  answer.certificate.cuts = cut_reasons(search.setting, search.plan, best);
+  return answer;
+}
+
+/// All cuts one by one.
+Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<StageEnds>& all) {
+  PlanPool pool(search.setting, search.plan);
+  judge_all(all, pool);
+  if (pool.num_judged() == 0) {
+    const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
+    return nothing_fits(search, *std::ranges::min_element(all, {}, bytes),
+                        "with the best cuts and recomputation");
+  }
+  return answer_from(search, pool, bounds_of(search, all));
+}
+
+/// By local moves.
+Result<JointAnswer> solve_by_moves(const RankSearch& search) {
+  const CutGrid& grid = search.setting.grid;
+  const LeastBottleneck fastest = fastest_stages(search);
+  std::vector<StageEnds> starts{fastest.ends};
+  if (StageEnds even = evened_ranks(search); is_on(grid, even)) starts.push_back(std::move(even));
+  for (const partition::Cuts& seed : search.setting.options.seeds) {
+    StageEnds ends = to_ends(seed, grid.num_layers);
+    if (is_on(grid, ends)) starts.push_back(std::move(ends));
+  }
+  PlanPool pool(search.setting, search.plan);
+  judge_starts(search, starts, pool);
+  if (pool.num_judged() == 0) {
+    starts.push_back(least_full_stages(search));
+    const StageEnds least = moved_to_fit(search, starts);
+    judge_starts(search, {least}, pool);
+    if (pool.num_judged() == 0) {
+      return nothing_fits(search, least, "with the best cuts and recomputation found");
+    }
+  }
+  PlanBounds bounds{{simple_bottleneck(search), kNever}, simple_path(search)};
+  // A stage a rank: its program without a limit is a bound, and with one where it fits.
+  if (search.setting.problem.chunks == 1) bounds.bottleneck.lower = fastest.bottleneck.lower;
+  return answer_from(search, pool, bounds);
+}
+
+}  // namespace
+
+bool needs_rank_plans(const JointProblem& problem) {
+  return problem.schedule != schedule::ScheduleKind::kOneFOneB &&
+         problem.schedule != schedule::ScheduleKind::kGPipe;
+}
+
+Result<JointAnswer> solve_on_ranks(const JointProblem& problem, const JointOptions& options,
+                                   const Evaluator& evaluate) {
+  if (problem.constraints.restriction == Restriction::kMegatron) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("the restriction of megatron is known for 1f1b and gpipe, not for {}",
+                             to_string(problem.schedule)))
+        .at_key("restrict");
+  }
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  RankPlan plan(problem, layout, tables, scale);
+  const SearchSetting setting{problem, options, evaluate, grid, scale};
+  const RankSearch search{setting, layout, tables, plan};
+  if (const auto all = all_cuts(grid)) return solve_by_all(search, *all);
+  return solve_by_moves(search);
+}
+
+Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partition::Cuts& cuts) {
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  RankPlan plan(problem, layout, tables, scale);
+  const StageEnds ends = to_ends(cuts, static_cast<std::int32_t>(problem.layers.size()));
+  if (plan.times_of(ends).path >= kNever) {
+    const SearchSetting setting{problem, {}, {}, grid, scale};
+    return nothing_fits({setting, layout, tables, plan}, ends, "with the best recomputation");
+  }
+  LayerChoices choices(problem.layers.size(), 0);
+  plan.choose(ends, choices);
+  return choices;
+}
+
+}  // namespace omnibal::joint

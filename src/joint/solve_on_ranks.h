@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The joint program for every schedule but GPipe and 1F1B: memory and time are those of ranks that
+// run several stages, or split their backwards. The questions of joint.h, answered by a search with
+// bounds (docs/methods/joint.md).
+#pragma once
+
+#include "omnibal/joint/joint.h"
+
+namespace omnibal::joint {
+
+/// Whether the schedule is one of those.
+bool needs_rank_plans(const JointProblem& problem);
+
+/// As joint::solve, after its checks.
+Result<JointAnswer> solve_on_ranks(const JointProblem& problem, const JointOptions& options,
+                                   const Evaluator& evaluate);
+/// As joint::choose_recomputation; the cuts are checked.
+Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partition::Cuts& cuts);
+
+/// Of all cuts that are looked at one by one, at most.
+inline constexpr std::int64_t kMostCutsToTry = 1'000;
+
+}  // namespace omnibal::joint

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/rank_probe.h"
+
+#include <algorithm>
+
+#include "omnibal/joint/joint.h"
+#include "omnibal/simulate/stage_memory.h"
+
+namespace omnibal::plan {
+
+HeldByRanks held_by_ranks(const schedule::Schedule& schedule) {
+  HeldByRanks held{in_flight(schedule), {}, {}};
+  const bool runs_several = schedule.ranks.size() < schedule.stage_rank.size();
+  if (runs_several) held.stage_rank = schedule.stage_rank;
+  if (runs_several || has_weight_grads(schedule)) held.ranks = fullest_moments(schedule);
+  return held;
+}
+
+recompute::MemoryProbe memory_probe(const HeldByRanks& held,
+                                    std::span<const recompute::BarLayer> layers,
+                                    std::span<const cost::LayerCost> costs,
+                                    const partition::Cuts& cuts) {
+  if (held.ranks.empty()) {
+    return recompute::modelled_memory(costs, partition::first_layers(cuts), held.in_flight);
+  }
+  return [held, cuts, of_joint = joint::joint_layers(layers, costs, costs)](
+             StageIndex stage, const recompute::RecomputeMask& mask) {
+    const auto s = static_cast<std::size_t>(stage.value());
+    const auto rank =
+        held.stage_rank.empty() ? s : static_cast<std::size_t>(held.stage_rank[s].value());
+    return joint::peak_bytes_of_rank(held.ranks[rank], of_joint, cuts, joint::to_choices(mask));
+  };
+}
+
+RankedStages summarize_on(const schedule::Schedule& schedule, const cost::Profile& profile,
+                          const cost::Load& load, const partition::Cuts& cuts,
+                          const recompute::RecomputeMask& recompute) {
+  RankedStages ranked;
+  ranked.stages = metrics::summarize_stages(
+      cost::evaluate(profile, load), partition::first_layers(cuts), recompute, in_flight(schedule));
+  const std::vector<cost::Load> loads(static_cast<std::size_t>(schedule.num_micro_batches), load);
+  const std::vector<std::int64_t> of_stages =
+      simulate::peak_bytes_of_stages(schedule, profile, cuts, recompute, loads);
+  for (std::size_t s = 0; s < ranked.stages.size(); ++s) {
+    ranked.stages[s].rank = schedule.stage_rank[s].value();
+    ranked.stages[s].peak_bytes = of_stages[s];
+  }
+  ranked.ranks = metrics::summarize_ranks(ranked.stages);
+  const std::vector<std::int64_t> of_ranks =
+      simulate::peak_bytes(schedule, profile, cuts, recompute, loads);
+  for (std::size_t r = 0; r < ranked.ranks.size(); ++r) ranked.ranks[r].peak_bytes = of_ranks[r];
+  return ranked;
+}
+
+}  // namespace omnibal::plan
