@@ -97,8 +97,8 @@ TEST(JointProperty, SeveralChoicesALayer) {
   PhiloxRng rng(42, RngStream::kTest);
   int feasible = 0;
   for (int i = 0; i < 400; ++i) {
-    const std::uint32_t num_layers = 1 + rng.below(6);
-    const std::int32_t p = stages_up_to(rng, 3, num_layers);
+    const std::uint32_t num_layers = 1 + rng.below(12);
+    const std::int32_t p = stages_up_to(rng, 4, num_layers);
     MadeProblem made =
         made_problem(rng, num_layers, p, 1 + static_cast<std::int32_t>(rng.below(6)));
     give_choices(rng, made);

@@ -218,8 +218,10 @@ inline BruteForce brute_force(
     return (s * side + static_cast<std::size_t>(begin)) * side + static_cast<std::size_t>(end);
   };
   for (std::size_t s = 0; s < in_flight.size(); ++s) {
-    for (std::int32_t begin = 0; begin < num_layers; ++begin) {
-      for (std::int32_t end = begin + 1; end <= num_layers; ++end) {
+    const auto before = static_cast<std::int32_t>(s);  // stages, of a layer at least
+    const auto behind = static_cast<std::int32_t>(in_flight.size() - s) - 1;
+    for (std::int32_t begin = before; begin < num_layers - behind; ++begin) {
+      for (std::int32_t end = begin + 1; end <= num_layers - behind; ++end) {
         Span& span = spans[index(s, begin, end)];
         span.recompute_s =
             least_recompute_s(made.layers, begin, end, in_flight[s], limit, &span.least_peak);

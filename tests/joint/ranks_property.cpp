@@ -302,5 +302,29 @@ TEST(RanksProperty, LargerListsKeepTheLimitAndTheBounds) {
   }
 }
 
+TEST(RanksProperty, MoreChoicesAreNeverSlower) {
+  PhiloxRng rng(76, RngStream::kTest);
+  int faster = 0;
+  for (std::size_t i = 0; i < 45; ++i) {
+    schedule::Schedule schedule = random_schedule(rng, kKinds[i % kKinds.size()], 5, 16, 3);
+    const auto num_layers = static_cast<std::uint32_t>(schedule.num_stages) + rng.below(30);
+    MadeProblem made = made_problem(rng, num_layers, std::move(schedule));
+    const auto free = solve(made.problem(std::nullopt), {}, made.evaluator());
+    ASSERT_TRUE(free.ok()) << i;
+    const std::vector<std::int64_t> peaks =
+        replayed_peaks(made, free->best.cuts, free->best.choices);
+    const std::int64_t limit = *std::ranges::max_element(peaks) * 3 / 4;
+    const auto whole = solve(made.problem(limit), {}, made.evaluator());
+    give_choices(rng, made);
+    const auto named = solve(made.problem(limit), {}, made.evaluator());
+    if (named) check_answer(made, limit, *named);
+    if (!whole) continue;
+    ASSERT_TRUE(named.ok()) << i;
+    EXPECT_LE(named->best.makespan_s, whole->best.makespan_s * (1 + 1e-12)) << i;
+    faster += named->best.makespan_s < whole->best.makespan_s * 0.999 ? 1 : 0;
+  }
+  EXPECT_GT(faster, 10);
+}
+
 }  // namespace
 }  // namespace omnibal::joint
