@@ -88,6 +88,7 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
   OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (cluster) {
+    request.host_share_bytes = cluster->host_share_bytes();
     OMNIBAL_ASSIGN(const schedule::Schedule lists,  // for the ranks of the stages
                    schedule::make_schedule(request.schedule, request.num_stages, 1,
                                            {.chunks = request.chunks}));

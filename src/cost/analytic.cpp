@@ -82,7 +82,7 @@ void add_choices(const LayerDemand& demand, const cluster::ClusterSpec& cluster,
                                          (1 / cluster.achieved_flops) * choice.region.flops,
                                          choice.region.kept_bytes, choice.region.rebuilt_bytes});
   }
-  if (cluster.host_bytes_per_s > 0 && is_block(*profile.kind) &&
+  if (cluster.host_bytes_per_s > 0 && cluster.host_memory_bytes > 0 && is_block(*profile.kind) &&
       !profile.activation_bytes.is_zero()) {
     profile.recompute_choices.push_back(offload(profile, cluster.host_bytes_per_s));
   }

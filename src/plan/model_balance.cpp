@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "omnibal/plan/host_memory.h"
 #include "plan/balance_bench.h"
 
 namespace omnibal::plan {
@@ -197,6 +198,9 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
   balance.best = std::move(judged.front());
   balance.alternatives.assign(std::make_move_iterator(judged.begin() + 1),
                               std::make_move_iterator(judged.end()));
+  OMNIBAL_RETURN_IF_ERROR(check_host_memory(
+      {bench.lists, bench.profile, bench.profile.load, balance.best.cuts, balance.best.choices},
+      request.host_share_bytes));
   RankedStages ranked =
       summarize_on(bench.lists, cost::with_choices(bench.profile, balance.best.choices),
                    bench.profile.load, balance.best.cuts, balance.best.recompute);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "omnibal/plan/host_memory.h"
 #include "plan/ablation.h"
 #include "plan/joint_choice.h"
 #include "plan/model_seconds.h"
@@ -140,6 +141,9 @@ Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices
   plan.cuts = std::move(choice.cuts);
   plan.recompute = std::move(choice.recompute);
   plan.choices = std::move(choice.choices);
+  OMNIBAL_RETURN_IF_ERROR(
+      check_host_memory({problem.lists, plan.profile, problem.full_load, plan.cuts, plan.choices},
+                        plan.cluster.host_share_bytes()));
   RankedStages ranked = stages_at_caps(plan, problem);
   plan.stages = std::move(ranked.stages);
   plan.ranks = std::move(ranked.ranks);
@@ -161,8 +165,9 @@ Result<PipelineProblem> choose_and_explain(const corpus::Corpus& corpus, const P
                                            const Progress& progress, Plan& plan) {
   OMNIBAL_ASSIGN(const PipelineProblem one_f_one_b, paper_problem(plan, request.threads));
   OMNIBAL_ASSIGN(PipelineProblem problem, pipeline_problem(plan, request.threads));
-  if (problem.kind == schedule::ScheduleKind::kOneFOneB) {  // or its rows would hide that
-    OMNIBAL_RETURN_IF_ERROR(choose_pipeline(problem));
+  // Rows that do not fit would hide that nothing does; named choices may where whole layers do not.
+  if (problem.kind == schedule::ScheduleKind::kOneFOneB && !choose_pipeline(problem).ok()) {
+    OMNIBAL_RETURN_IF_ERROR(choose_jointly(problem, plan, std::nullopt));
   }
   OMNIBAL_ASSIGN(const OneFOneBChoices choices, one_f_one_b_choices(one_f_one_b, plan));
   OMNIBAL_RETURN_IF_ERROR(choose_own(problem, choices, plan));

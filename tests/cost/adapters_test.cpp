@@ -196,5 +196,20 @@ TEST(Offload, WaitsForWhatTransfersTakeLongerThanTheLayer) {
   EXPECT_EQ(offload.transient_bytes, 2 * block.activation_bytes);
 }
 
+TEST(Offload, IsThereWhereTheLinkToTheHostAndItsMemoryAreKnown) {
+  const auto model = model::load_model("internvl-chat-1.5-26b");
+  const auto last_choice = [&](const cluster::ClusterSpec& cluster) {
+    const auto profile = analytic_profile(*model, cluster, {});
+    return profile->layers[3].recompute_choices.back().name;
+  };
+  cluster::ClusterSpec cluster = *cluster::load_cluster("a100-80g");
+  EXPECT_EQ(last_choice(cluster), "offload");
+  cluster.host_memory_bytes = 0;
+  EXPECT_EQ(last_choice(cluster), "attention+mlp");
+  cluster = *cluster::load_cluster("a100-80g");
+  cluster.host_bytes_per_s = 0;
+  EXPECT_EQ(last_choice(cluster), "attention+mlp");
+}
+
 }  // namespace
 }  // namespace omnibal::cost

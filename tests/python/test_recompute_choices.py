@@ -22,34 +22,36 @@ def partition(profile, memory, choices, *more):
     return ask("partition", profile, *CUT, "--memory", memory, "--recompute-choices", choices, *more)
 
 
+def at(cost, load):
+    terms = {"per_vision_unit": "vision_units", "per_token": "tokens",
+             "per_token_pair": "token_pairs"}
+    if not isinstance(cost, dict):
+        return cost
+    return cost.get("constant", 0) + sum(cost[k] * load[terms[k]] for k in terms if k in cost)
+
+
 def peaks_by_hand(profile, answer):
     """Largest bytes of every stage: static + in flight x kept + the most rebuilt at once."""
     document = json.loads(profile.read_text())
-    load = document["load"]
 
-    def at(cost):
-        terms = {"per_vision_unit": "vision_units", "per_token": "tokens",
-                 "per_token_pair": "token_pairs"}
-        if not isinstance(cost, dict):
-            return cost
-        return cost.get("constant", 0) + sum(cost[k] * load[terms[k]] for k in terms if k in cost)
-
+    def at_load(cost):
+        return at(cost, document["load"])
     whole, named, peaks = set(answer["recompute"]), answer.get("recompute_choice", {}), []
     edges = [0, *answer["cuts"], len(document["layers"])]
     for stage, (begin, end) in enumerate(zip(edges, edges[1:])):
         fixed, kept, transient = 0, 0, 0
         for index in range(begin, end):
             layer = document["layers"][index]
-            fixed += at(layer["static_bytes"])
-            activation = at(layer["activation_bytes"])
+            fixed += at_load(layer["static_bytes"])
+            activation = at_load(layer["activation_bytes"])
             assert not (index in whole and str(index) in named)
             if index in whole:
-                kept, transient = kept + at(layer["recomputed_bytes"]), max(transient, activation)
+                kept, transient = kept + at_load(layer["recomputed_bytes"]), max(transient, activation)
             elif str(index) in named:
                 choice = next(c for c in layer["recompute_choices"]
                               if c["name"] == named[str(index)])
-                kept += at(choice["kept_bytes"])
-                transient = max(transient, at(choice["transient_bytes"]))
+                kept += at_load(choice["kept_bytes"])
+                transient = max(transient, at_load(choice["transient_bytes"]))
             else:
                 kept += activation
         peaks.append(fixed + answer["stages"][stage]["in_flight"] * kept + transient)
@@ -79,16 +81,59 @@ def test_the_default_is_full(profile):
     assert default == full
 
 
-def test_simulate_takes_the_answer(profile):
-    answer = partition(profile, "40GB", "selective")
+@pytest.mark.parametrize("schedule, memory", [("1f1b", 40), ("gpipe", 75), ("interleaved", 50),
+                                              ("zb-h1", 65), ("zb-v", 60)])
+def test_simulate_takes_the_answer(profile, schedule, memory):
+    answer = partition(profile, f"{memory}GB", "selective", "--schedule", schedule)
     named = ",".join(f"{layer}:{name}" for layer, name in answer["recompute_choice"].items())
     simulated = ask("simulate", "--profile", profile, "--micro-batches", 32,
-                    "--cuts", ",".join(map(str, answer["cuts"])),
+                    "--cuts", ",".join(map(str, answer["cuts"])), "--schedule", schedule,
                     "--recompute-layers", ",".join(map(str, answer["recompute"])),
                     "--recompute-choice", named)
     assert simulated["makespan_s"] == pytest.approx(answer["makespan_s"], rel=1e-12)
-    assert [rank["peak_bytes"] for rank in simulated["ranks"]] == \
-        [stage["peak_bytes"] for stage in answer["stages"]]
+    peaks = [rank["peak_bytes"] for rank in simulated["ranks"]]
+    assert peaks == [rank["peak_bytes"] for rank in answer["ranks"]]
+    assert max(peaks) <= memory * 10**9
+    full = partition(profile, f"{memory}GB", "full", "--schedule", schedule)
+    assert answer["makespan_s"] < full["makespan_s"]
+
+
+def test_equal_layer_counts_take_choices_too(profile):
+    answer = partition(profile, "60GB", "selective", "--restrict", "uniform")
+    assert answer["cuts"] == [24, 48, 72] and answer["recompute_choice"]
+    full = partition(profile, "60GB", "full", "--restrict", "uniform")
+    assert answer["makespan_s"] < full["makespan_s"]
+
+
+def test_what_is_offloaded_fits_the_hosts(tmp_path):
+    """By hand: of every offloading layer all its bytes, of as many micro-batches as are in flight."""
+    cluster = tmp_path / "cluster.toml"
+    cluster.write_text('base = "a100-80g"\nhost_memory = "1500GB"\n')
+    profile = tmp_path / "profile.json"
+    ask("profile", *MODEL[:2], "--cluster", cluster, *MODEL[4:], "--out", profile)
+    answer = partition(profile, "32GB", "offload", "--cluster", cluster)
+    document, held = json.loads(profile.read_text()), []
+    for stage in answer["stages"]:
+        layers = range(stage["first_layer"], stage["first_layer"] + stage["num_layers"])
+        offloading = [i for i in layers if answer["recompute_choice"].get(str(i)) == "offload"]
+        held.append(stage["in_flight"] * sum(
+            at(document["layers"][i]["activation_bytes"], document["load"]) for i in offloading))
+    assert max(held) > 10**9
+    cluster.write_text(f'base = "a100-80g"\nhost_memory = {8 * (int(max(held)) - 10**6)}\n')
+    error = refuse(4, "partition", profile, *CUT, "--memory", "32GB", "--recompute-choices", "offload",
+                   "--cluster", cluster)
+    assert f"rank {held.index(max(held))}" in error["message"]
+    assert error["value"] == pytest.approx(max(held), abs=1000)
+    assert "selective" in error["hint"]
+
+
+def test_a_cluster_that_says_nothing_of_its_hosts_offloads_nothing(tmp_path):
+    cluster = tmp_path / "cluster.toml"
+    cluster.write_text("device_memory = \"80GiB\"\npeak_flops = 312e12\nachieved_flops = 163e12\n"
+                       "[inner]\nbytes_per_s = 300e9\n[outer]\nbytes_per_s = 25e9\n")
+    profile = tmp_path / "profile.json"
+    ask("profile", *MODEL[:2], "--cluster", cluster, *MODEL[4:], "--out", profile)
+    assert "offload" not in profile.read_text() and "attention+mlp" in profile.read_text()
 
 
 def test_flags_that_do_not_go_together(profile):
@@ -163,6 +208,36 @@ def test_a_plan_with_adapters(small_corpus, tmp_path):
     assert adapted["prediction"]["peak_bytes"] < trained["prediction"]["peak_bytes"]
     assert adapted["bound"]["gpu_days"] < trained["bound"]["gpu_days"]
     assert 0 < adapted["prediction"]["mfu"] < 0.6
+
+
+@pytest.mark.parametrize("schedule", ["interleaved", "zb-v"])
+def test_plans_of_other_schedules_take_choices(small_corpus, tmp_path, schedule):
+    sizes = [*PAPER_PLAN, "--schedule", schedule, "--memory", "62GB"]
+    named = ask("plan", small_corpus, *sizes, "--recompute-choices", "selective",
+                "--out", tmp_path / "plan")
+    assert named["recompute_choice"]
+    assert ask("verify", tmp_path / "plan")["ok"]
+    full = ask("plan", small_corpus, *sizes, "--dry-run")
+    assert named["prediction"]["step_s"] < full["prediction"]["step_s"]
+    assert named["prediction"]["peak_bytes"] <= 62 * 10**9
+
+
+@pytest.mark.parametrize("part, faster", [("vision", 0.75), ("llm", 0.9)])
+def test_a_plan_of_frozen_parts(small_corpus, small_plan, tmp_path, part, faster):
+    ask("plan", small_corpus, *PAPER_PLAN, "--freeze", part, "--out", tmp_path / "plan")
+    assert ask("verify", tmp_path / "plan")["ok"]
+    frozen = json.loads((tmp_path / "plan" / "plan.json").read_text())
+    trained = json.loads((small_plan / "plan.json").read_text())
+    assert frozen["partition"]["cuts"] != trained["partition"]["cuts"]
+    assert frozen["prediction"]["step_s"] < faster * trained["prediction"]["step_s"]
+    assert frozen["prediction"]["peak_bytes"] < trained["prediction"]["peak_bytes"]
+    layers = json.loads((tmp_path / "plan" / "profile.json").read_text())["layers"]
+    kind = {"vision": "vision_block", "llm": "llm_block"}[part]
+    assert all(layer["trainable"] != (layer.get("kind") == kind) for layer in layers
+               if layer.get("kind") in ("vision_block", "llm_block", "projector"))
+    if part == "vision":  # nothing before the projector runs backward
+        stage = frozen["partition"]["stages"][0]
+        assert stage["backward_s"] == 0 or stage["num_layers"] > 45
 
 
 def test_adapted_models_are_cut_elsewhere(tmp_path):

@@ -70,6 +70,7 @@ struct ModelBalanceRequest {
   joint::Constraints constraints = {};    // of joint
   /// Of the choices that the profile names, those that recomputation kJoint may take.
   cost::ChoiceSet choices = cost::ChoiceSet::kFull;
+  std::int64_t host_share_bytes = 0;  // of the host's memory, for a device; 0: not known
 };
 
 struct JudgedPartition {
@@ -92,7 +93,8 @@ struct ModelBalance {
 
 /// Methods other than joint know no constraints. BMP's candidates are judged with the recomputation
 /// that they get; those that do not fit the memory limit are left out. Errors: kTooManyStages;
-/// kMemoryInfeasible (nothing fits: stage and missing bytes of the best candidate); kMissingKey
+/// kMemoryInfeasible (nothing fits: stage and missing bytes of the best candidate; or the best
+/// offloads more than the hosts hold); kMissingKey
 /// (even-parameters without parameters); kInvalidArgument (named choices without recomputation
 /// kJoint or under kMegatron); those of the methods.
 Result<ModelBalance> balance_model(const cost::Profile& profile,
