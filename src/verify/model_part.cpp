@@ -122,7 +122,8 @@ Finding check_partition(const plan::PlanReader& plan) {
 
 Finding check_recompute(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  const std::vector<cost::LayerCost> costs = cost::evaluate(pipeline.profile, plan.profile()->load);
+  OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
+  const std::vector<cost::LayerCost> costs = cost::evaluate(pipeline.profile, load);
   for (std::size_t layer = 0; layer < costs.size(); ++layer) {
     if (pipeline.recompute[layer] && !costs[layer].can_recompute) {
       return violation("layer {} recomputes but has nothing to gain", layer);

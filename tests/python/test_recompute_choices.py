@@ -222,6 +222,17 @@ def test_plans_of_other_schedules_take_choices(small_corpus, tmp_path, schedule)
     assert named["prediction"]["peak_bytes"] <= 62 * 10**9
 
 
+def test_offload_makes_a_plan_fit_where_whole_layers_do_not(small_corpus, tmp_path):
+    sizes = [*PAPER_PLAN, "--memory", "30GB"]
+    error = refuse(4, "plan", small_corpus, *sizes, "--dry-run")
+    assert error["code"] == "memory_infeasible"
+    ask("plan", small_corpus, *sizes, "--recompute-choices", "offload", "--out", tmp_path / "plan")
+    assert ask("verify", tmp_path / "plan")["ok"]
+    plan = json.loads((tmp_path / "plan" / "plan.json").read_text())
+    assert plan["prediction"]["peak_bytes"] <= 30 * 10**9
+    assert "offload" in plan["recompute_choice"].values()
+
+
 @pytest.mark.parametrize("part, faster", [("vision", 0.75), ("llm", 0.9)])
 def test_a_plan_of_frozen_parts(small_corpus, small_plan, tmp_path, part, faster):
     ask("plan", small_corpus, *PAPER_PLAN, "--freeze", part, "--out", tmp_path / "plan")
