@@ -17,11 +17,18 @@ namespace {
 
 /// Where --hours is given without --gpus.
 constexpr std::int64_t kMostGpus = 4096;
-constexpr std::size_t kShown = 6;
+constexpr std::size_t kShown = 8;
+
+std::string schedule_text(const plan::ScheduleSpec& schedule) {
+  const std::string_view kind = schedule::to_string(schedule.kind);
+  if (schedule.kind != schedule::ScheduleKind::kInterleaved) return std::string(kind);
+  return fmt::format("{} {}", kind, schedule.chunks);
+}
 
 std::vector<std::string> row_of(const plan::SizeCandidate& candidate, double best_days) {
   const plan::CapPrediction& prediction = candidate.prediction;
   return {fmt::format("{} x {} x {}", candidate.sizes.tp, candidate.sizes.pp, candidate.sizes.dp),
+          schedule_text(candidate.schedule),
           fmt::format("{} x {}", prediction.vision_cap, prediction.token_cap),
           fmt::format("{}", prediction.micro_batches),
           days(candidate.gpu_days) + (candidate.caps ? "" : " ~"),
@@ -30,7 +37,7 @@ std::vector<std::string> row_of(const plan::SizeCandidate& candidate, double bes
 
 std::string candidates_table(const plan::SizeChoice& choice) {
   std::vector<std::vector<std::string>> rows = {
-      {"tp x pp x dp", "caps", "micro-batches", "GPU days", ""}};
+      {"tp x pp x dp", "schedule", "caps", "micro-batches", "GPU days", ""}};
   const std::span shown(choice.ranked.data(), std::min(kShown, choice.ranked.size()));
   for (const plan::SizeCandidate& candidate : shown) {
     rows.push_back(row_of(candidate, choice.best().gpu_days));
@@ -111,14 +118,18 @@ const plan::SizeChoice& SizeSearch::chosen() const {
   return *std::ranges::find_if(looked_at, in_time);
 }
 
-Result<SizeSearch> search_sizes(const SizeFlags& flags, plan::SizeTask task,
+plan::SizeQuestion asked_of(const SizeFlags& flags, const cluster::ParallelSizes& sizes) {
+  const std::int64_t gpus = flags.gpus.value_or(kMostGpus);
+  if (sizes_are_open(flags)) return {.gpus = gpus, .tp = flags.tp, .pp = flags.pp, .dp = flags.dp};
+  return {.gpus = gpus, .tp = sizes.tp, .pp = sizes.pp, .dp = sizes.dp};
+}
+
+Result<SizeSearch> search_sizes(const plan::SizeTask& task, const std::optional<double>& hours,
                                 const Context& context) {
-  task.asked = {
-      .gpus = flags.gpus.value_or(kMostGpus), .tp = flags.tp, .pp = flags.pp, .dp = flags.dp};
-  SizeSearch search{.looked_at = {}, .hours = flags.hours};
-  if (flags.hours) {
+  SizeSearch search{.looked_at = {}, .hours = hours};
+  if (hours) {
     OMNIBAL_ASSIGN(search.looked_at,
-                   plan::fewest_gpus(task, *flags.hours, task.asked.gpus, context.progress));
+                   plan::fewest_gpus(task, *hours, task.asked.gpus, context.progress));
   } else {
     OMNIBAL_ASSIGN(plan::SizeChoice choice, plan::choose_sizes(task, context.progress));
     search.looked_at.push_back(std::move(choice));
@@ -145,7 +156,7 @@ std::string to_text(const SizeSearch& search) {
     text += fmt::format("{} GPUs are the fewest of those looked at that take at most {:g} h\n{}\n",
                         choice.gpus, *search.hours, counts_table(search));
   }
-  text += fmt::format("{} of {} sizes of {} GPUs fit, best first (~: few caps looked at)\n{}",
+  text += fmt::format("{} of {} choices for {} GPUs fit, best first (~: few caps looked at)\n{}",
                       choice.ranked.size(), choice.ranked.size() + choice.refused.size(),
                       choice.gpus, candidates_table(choice));
   return text;

@@ -32,6 +32,9 @@ bool sizes_are_open(const SizeFlags& flags);
 Result<cluster::ParallelSizes> sizes_of(const SizeFlags& flags,
                                         const cluster::ClusterSpec& cluster);
 
+/// Sizes of the search: as given where they are open, else `sizes`, which follow from the flags.
+plan::SizeQuestion asked_of(const SizeFlags& flags, const cluster::ParallelSizes& sizes);
+
 /// What the search looked at: one number of devices, or with --hours several, ascending.
 struct SizeSearch {
   std::vector<plan::SizeChoice> looked_at;
@@ -40,11 +43,11 @@ struct SizeSearch {
   /// The fewest devices that keep to the hours.
   const plan::SizeChoice& chosen() const;
 };
-Result<SizeSearch> search_sizes(const SizeFlags& flags, plan::SizeTask task,
+Result<SizeSearch> search_sizes(const plan::SizeTask& task, const std::optional<double>& hours,
                                 const Context& context);
 
 codec::Json to_json(const SizeSearch& search);
-/// A line a candidate: sizes, caps, GPU days, why it wins or loses.
+/// A line a candidate: sizes, schedule, caps, GPU days, why it wins or loses.
 std::string to_text(const SizeSearch& search);
 
 }  // namespace omnibal::cli

@@ -12,7 +12,7 @@ namespace omnibal::cli {
 /// GPU days with one decimal; three digits where that would hide a short epoch.
 std::string days(double gpu_days);
 
-/// `with_stages`: the table of stages too.
-std::string to_text(const plan::Plan& plan, bool with_stages);
+/// `with_explanation`: stages, reasons of the cuts and their sensitivity too.
+std::string to_text(const plan::Plan& plan, bool with_explanation);
 
 }  // namespace omnibal::cli

@@ -167,7 +167,8 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                           .loads = loads_of_ranks(plan, flags.step.value_or(0)),
                           .sizes = pipeline.sizes,
                           .cluster = std::move(pipeline.cluster),
-                          .links_cost = !pipeline.steps.links.empty()};
+                          .links_cost = !pipeline.steps.links.empty(),
+                          .update = pipeline.update};
   if (flags.cuts) {
     OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, num_layers));
   }

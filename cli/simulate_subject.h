@@ -14,6 +14,7 @@
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/schedule/schedule.h"
+#include "omnibal/simulate/step_end.h"
 
 namespace omnibal::cli {
 
@@ -37,7 +38,7 @@ struct SimulateFlags {
   std::optional<std::string> cluster;
   std::optional<std::int64_t> tp;
   std::optional<std::int64_t> dp;
-  std::string update = "none";
+  std::optional<std::string> update;
   std::optional<std::string> trace;
 };
 
@@ -51,6 +52,7 @@ struct SimulateSubject {
   cluster::ParallelSizes sizes;                 // pp: ranks of the pipeline
   std::optional<cluster::ClusterSpec> cluster;  // absent: none was named
   bool links_cost = false;
+  simulate::Reduction update = simulate::Reduction::kNone;  // the plan's own
 };
 
 /// Errors: flags of the other form or none of either; those of reading a plan or a profile, of

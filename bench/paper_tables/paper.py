@@ -34,5 +34,7 @@ SAMPLES = 1_267_819
 # InternVL-Chat-1.5 on 64 A100, as the tables have it.
 MODEL = "internvl-chat-1.5-26b"
 CLUSTER = "a100-80g"
-SIZES = ["--gpus", 64, "--tp", 2, "--pp", 4, "--dp", 8, "--global-batch", 1024]
+GPUS = ["--gpus", 64, "--global-batch", 1024]
+SIZES = [*GPUS, "--tp", 2, "--pp", 4, "--dp", 8]
+SCHEDULE = ["--schedule", "1f1b"]
 CAPS = ["--vision-cap", 9, "--token-cap", 4096]

@@ -13,10 +13,22 @@ from figures import days, gpu_days_of, plan, relative, table
 from program import ask
 
 TOLERANCE = 0.05
+REFERENCE_TFLOPS = 100  # any; GPU days are inverse to it
 
 
 def paper_plan(corpus, *flags):
-    return plan(corpus, paper.MODEL, paper.CLUSTER, *paper.SIZES, *paper.CAPS, *flags)
+    return plan(corpus, paper.MODEL, paper.CLUSTER, *paper.SIZES, *paper.SCHEDULE, *paper.CAPS, *flags)
+
+
+def zero3_pair(corpus):
+    """GPU days of the unbalanced and the balanced ZeRO-3 run at the one rate that gives the paper's
+    balanced figure, and that rate."""
+    first = paper_plan(corpus, "--zero3", REFERENCE_TFLOPS)
+    balanced = paper.TABLE_1["DeepSpeed ZeRO-3"].balanced
+    tflops = REFERENCE_TFLOPS * scaled(first["zero3"]["balanced"]["gpu_days"], first) / balanced
+    fitted = paper_plan(corpus, "--zero3", tflops)
+    pair = [scaled(fitted["zero3"][row]["gpu_days"], fitted) for row in ("baseline", "balanced")]
+    return paper.GpuDays(*pair), tflops
 
 
 def compared(label, ours, paper_days, how):
@@ -28,12 +40,13 @@ def scaled(gpu_days, answer):
     return gpu_days * paper.SAMPLES / answer["samples"]
 
 
-def table_1(answer):
-    """The program predicts no ZeRO-3 run yet."""
+def table_1(answer, zero3):
     print("\n### Table 1: GPU days of an epoch, both backends")
     megatron, zero = paper.TABLE_1["Megatron (3D)"], paper.TABLE_1["DeepSpeed ZeRO-3"]
-    rows = [[f"ZeRO-3, {which}", "not available", getattr(zero, which), "", ""]
-            for which in ("unbalanced", "balanced")]
+    found, tflops = zero3
+    rows = [compared("ZeRO-3, unbalanced", found.unbalanced, zero.unbalanced, "predicted"),
+            compared("ZeRO-3, balanced", found.balanced, zero.balanced,
+                     f"fitted: {tflops:.0f} TFLOP/s")]
     ours = gpu_days_of(answer)
     for which, name in (("unbalanced", "baseline"), ("balanced", "+memory")):
         rows.append(compared(f"Megatron (3D), {which}", scaled(ours[name], answer),
@@ -85,19 +98,27 @@ def table_3(corpus):
 def beyond(corpus):
     """The best plan of the same cluster and samples, and what no plan can beat."""
     print("\n### Beyond the paper: the same cluster and samples, links free")
-    padded = paper_plan(corpus, "--links", "free", "--heads", "pad")
-    own_caps = plan(corpus, paper.MODEL, paper.CLUSTER, *paper.SIZES, "--links", "free")
+    free = ["--links", "free"]
+    padded = [*free, "--heads", "pad"]
+    own = [corpus, paper.MODEL, paper.CLUSTER]
     rows = []
-    for label, found in (("the paper's caps", paper_plan(corpus, "--links", "free")),
-                         ("caps chosen by omnibal", own_caps),
-                         ("the paper's caps, vision heads padded", padded)):
-        limits, prediction = found["limits"], found["prediction"]
+    for label, found in (("the paper's caps and schedule", paper_plan(corpus, *free)),
+                         ("caps chosen", plan(*own, *paper.SIZES, *paper.SCHEDULE, *free)),
+                         ("caps and schedule chosen", plan(*own, *paper.SIZES, *free)),
+                         ("caps, schedule and sizes chosen", plan(*own, *paper.GPUS, *free)),
+                         ("the paper's caps and schedule, vision heads padded",
+                          paper_plan(corpus, *padded)),
+                         ("all chosen, vision heads padded", plan(*own, *paper.GPUS, *padded))):
+        limits, prediction, sizes = found["limits"], found["prediction"], found["parallel"]
         gpu_days = scaled(prediction["gpu_days"], found)
-        rows.append([label, f"{limits['vision_cap']}, {limits['token_cap']}", days(gpu_days),
+        schedule = found["schedule"]
+        chunks = f" {schedule['chunks']}" if schedule["kind"] == "interleaved" else ""
+        rows.append([label, f"{sizes['tp']} x {sizes['pp']} x {sizes['dp']}",
+                     schedule["kind"] + chunks, f"{limits['vision_cap']}, {limits['token_cap']}", days(gpu_days),
                      days(scaled(found["bound"]["gpu_days"], found)),
                      f"{prediction['peak_bytes'] / 2**30:.1f}",
                      f"{paper.TABLE_2['baseline'] / gpu_days:.2f}x"])
-    table(["", "caps", "GPU days", "without any idle time", "fullest device GiB",
+    table(["", "tp x pp x dp", "schedule", "caps", "GPU days", "without any idle time", "fullest device GiB",
            "against the paper's 61.8"], rows)
 
 
@@ -110,7 +131,7 @@ def main():
     few = ["--samples", 20_000] if options.quick else []
     ask("synth", "--preset", "internvl-1.2m", *few, "--out", corpus)
     answer = paper_plan(corpus)
-    table_1(answer)
+    table_1(answer, zero3_pair(corpus))
     table_2(answer)
     table_3(corpus)
     table_4(corpus, options.folder, 4 if options.quick else 80)

@@ -1,49 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/options/data_flags.h"
-#include "cli/options/model_flags.h"
+#include "cli/plan_flags.h"
 #include "cli/plan_reuse.h"
 #include "cli/plan_sizes.h"
 #include "cli/plan_text.h"
 #include "cli/sample_place.h"
-#include "omnibal/codec/hash.h"
 #include "omnibal/plan/plan_directory.h"
 #include "omnibal/plan/planner.h"
 
 namespace omnibal::cli {
 namespace {
 
-struct PlanFlags {
-  CorpusFlags corpus;
-  PackingFlags packing;
-  std::string method = "auto";
-  ModelFlags model;
-  SizeFlags sizes;
-  std::int64_t global_batch = 1024;
-  std::string schedule = "1f1b";
-  std::optional<std::int64_t> chunks;
-  std::optional<ByteSize> memory;
-  std::string recompute_choices = "full";
-  std::string profile;
-  StepFlags steps;
-  std::string layout = "integrated";
-  std::string links = "model";
-  bool explain = false;
-  bool reuse = false;
-  bool dry_run = false;
-  std::string out;
-};
-
 /// A measured profile holds for one tensor-parallel size.
 Status check_searchable(const PlanFlags& flags) {
   if (flags.profile.empty() || flags.sizes.tp) return {};
-  return Error(ErrorCode::kInvalidArgument,
-               "a measured profile holds for the tp it was measured at")
+  return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the tp of its run")
       .at_key("--tp")
       .with_hint("give --tp beside --profile");
 }
@@ -55,8 +30,10 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags.sizes));
   request.global_batch = flags.global_batch;
   request.micro_batch = flags.packing.micro_batch;
-  OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
-  request.chunks = chunks_of(flags.chunks, request.schedule);
+  if (!flags.schedule.empty()) {
+    OMNIBAL_ASSIGN(request.schedule, schedule::parse_schedule_kind(flags.schedule));
+    request.chunks = chunks_of(flags.chunks, request.schedule);
+  }
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (!flags.profile.empty()) {
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
@@ -64,6 +41,9 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   request.heads = head_policy(flags.model);
   OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   request.free_links = flags.links == "free";
+  if (flags.zero3) {
+    OMNIBAL_ASSIGN(request.zero3_flops, plan::zero3_rate(*flags.zero3, cluster));
+  }
   request.threads = context.threads;
   if (sizes_are_open(flags.sizes)) {
     OMNIBAL_RETURN_IF_ERROR(check_searchable(flags));
@@ -72,59 +52,6 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   OMNIBAL_ASSIGN(request.sizes, sizes_of(flags.sizes, cluster));
   OMNIBAL_RETURN_IF_ERROR(plan::micro_batches_of(request));
   return request;
-}
-
-codec::Json given(const std::optional<std::int64_t>& size) {
-  return size ? codec::Json(*size) : codec::Json(nullptr);
-}
-
-/// Sizes as they came out where one of them was left to --gpus; null where they are searched.
-codec::Json sizes_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
-  SizeFlags shown = flags.sizes;
-  if (!sizes_are_open(flags.sizes)) {
-    shown.tp = sizes.tp;
-    shown.pp = sizes.pp;
-    shown.dp = sizes.dp;
-  }
-  codec::Json json = {{"gpus", given(shown.gpus)},
-                      {"tp", given(shown.tp)},
-                      {"pp", given(shown.pp)},
-                      {"dp", given(shown.dp)}};
-  if (flags.sizes.hours) json["hours"] = *flags.sizes.hours;
-  return json;
-}
-
-codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& sizes) {
-  codec::Json json = to_json(flags.corpus);
-  json.update(to_json(flags.packing));
-  json["method"] = flags.method;
-  json.update(to_json(flags.steps));
-  json["model"] = flags.model.model;
-  json["cluster"] = flags.model.cluster;
-  json["heads"] = flags.model.heads;
-  json["freeze"] = flags.model.freeze;
-  json.update(adapters_json(flags.model));
-  if (flags.recompute_choices != "full") json["recompute_choices"] = flags.recompute_choices;
-  json.update(sizes_json(flags, sizes));
-  json["global_batch"] = flags.global_batch;
-  json["schedule"] = flags.schedule;
-  if (flags.chunks) json["chunks"] = *flags.chunks;
-  json["layout"] = flags.layout;
-  json["links"] = flags.links;
-  if (!flags.profile.empty()) json["profile"] = flags.profile;
-  if (flags.memory) json["memory"] = flags.memory->bytes;
-  return json;
-}
-
-/// What was read beside the samples, with its hash: presets are no files.
-Result<std::vector<corpus::InputFile>> configuration_files(const PlanFlags& flags) {
-  std::vector<corpus::InputFile> files;
-  for (const std::string& path : {flags.model.model, flags.model.cluster, flags.profile}) {
-    if (!std::filesystem::is_regular_file(path)) continue;
-    OMNIBAL_ASSIGN(const std::string hash, codec::hash_file(path));
-    files.push_back({path, hash});
-  }
-  return files;
 }
 
 /// What is planned for what.
@@ -157,20 +84,25 @@ Status ask_for_data(const PlanFlags& flags, const corpus::Corpus& corpus, const 
   return {};
 }
 
-/// Sizes that were left open, filled in; nothing where they are given.
-Result<std::optional<SizeSearch>> fill_sizes(const PlanFlags& flags, const PlanSubject& subject,
-                                             const Context& context, plan::PlanRequest& request) {
+/// Sizes and schedule that were left open, filled in; nothing where they are given.
+Result<std::optional<SizeSearch>> fill_open(const PlanFlags& flags, const PlanSubject& subject,
+                                            const Context& context, plan::PlanRequest& request) {
   std::optional<SizeSearch> search;
-  if (!sizes_are_open(flags.sizes)) return search;
+  const bool sizes_open = sizes_are_open(flags.sizes);
+  const bool schedule_open = flags.schedule.empty() && (sizes_open || request.sizes.pp > 1);
+  if (!sizes_open && !schedule_open) return search;
   OMNIBAL_RETURN_IF_ERROR(ask_for_data(flags, subject.loaded.corpus, context, request));
-  const plan::SizeTask task{.samples = plan::columns(subject.loaded.corpus),
-                            .model = subject.model,
-                            .cluster = subject.cluster,
-                            .request = request,
-                            .asked = {}};
-  OMNIBAL_ASSIGN(search, search_sizes(flags.sizes, task, context));
+  plan::SizeTask task{.samples = plan::columns(subject.loaded.corpus),
+                      .model = subject.model,
+                      .cluster = subject.cluster,
+                      .request = request,
+                      .asked = asked_of(flags.sizes, request.sizes)};
+  if (schedule_open) task.asked.schedules = plan::searched_schedules(flags.chunks);
+  OMNIBAL_ASSIGN(search, search_sizes(task, flags.sizes.hours, context));
   const plan::SizeCandidate& best = search->chosen().best();
   request.sizes = best.sizes;
+  request.schedule = best.schedule.kind;
+  request.chunks = best.schedule.chunks;
   request.chosen_caps = best.caps;
   return search;
 }
@@ -180,7 +112,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
                               const Context& context) {
   const corpus::Corpus& corpus = subject.loaded.corpus;
   OMNIBAL_ASSIGN(const std::optional<SizeSearch> search,
-                 fill_sizes(flags, subject, context, request));
+                 fill_open(flags, subject, context, request));
   OMNIBAL_RETURN_IF_ERROR(ask_for_data(flags, corpus, context, request));
   Result<plan::Plan> made =
       plan::make_plan(corpus, subject.model, subject.cluster, request, context.progress);
@@ -223,56 +155,6 @@ Result<Output> run_plan(const PlanFlags& flags, const Context& context) {
     if (kept) return *std::move(kept);
   }
   return make_and_write(flags, subject, std::move(request), provenance, context);
-}
-
-std::vector<Flag> resource_flags(PlanFlags& flags) {
-  return {memory_flag(&flags.memory, "the cluster's less its reserve"),
-          recompute_choices_flag(&flags.recompute_choices),
-          {.name = "--links",
-           .target = &flags.links,
-           .help = "The prediction's transfers between stages; the ablation is always free of them",
-           .choices = {"model", "free"}},
-          {.name = "--profile",
-           .target = &flags.profile,
-           .help = "Measured layer costs to use instead of the analytic ones",
-           .value_name = "FILE"},
-          {.name = "--layout",
-           .target = &flags.layout,
-           .help = "Where the vision tower runs: its layers are pipeline layers",
-           .choices = {"integrated"}}};
-}
-
-std::vector<Flag> parallel_flags(PlanFlags& flags) {
-  return {{.name = "--global-batch",
-           .target = &flags.global_batch,
-           .help = "Samples a step, a pack standing for --micro-batch of them",
-           .value_name = "N",
-           .min = 1,
-           .max = std::int64_t{1} << 30},
-          schedule_flag(&flags.schedule, "Pipeline schedule"),
-          chunks_flag(&flags.chunks)};
-}
-
-std::vector<Flag> plan_flags(PlanFlags& flags) {
-  return joined(
-      {corpus_flags(flags.corpus),
-       model_flags(flags.model),
-       size_flags(flags.sizes),
-       resource_flags(flags),
-       parallel_flags(flags),
-       {{.name = "--method",
-         .target = &flags.method,
-         .help = "How samples are packed: the best of several packers, or one of them",
-         .choices = pack::packer_names()}},
-       packing_flags(flags.packing),
-       step_flags(flags.steps),
-       {{.name = "--explain", .target = &flags.explain, .help = "Show the stages too"},
-        reuse_flag(&flags.reuse),
-        {.name = "--dry-run", .target = &flags.dry_run, .help = "Plan and print, write nothing"},
-        {.name = "--out",
-         .target = &flags.out,
-         .help = "The plan directory",
-         .value_name = "DIR"}}});
 }
 
 }  // namespace

@@ -24,7 +24,10 @@ Status apply_cluster(const SimulateFlags& flags, SimulateSubject& subject) {
 }
 
 Result<simulate::StepEnd> end_of_flags(const SimulateFlags& flags, const SimulateSubject& subject) {
-  OMNIBAL_ASSIGN(const simulate::Reduction reduction, simulate::parse_reduction(flags.update));
+  simulate::Reduction reduction = subject.update;
+  if (flags.update) {
+    OMNIBAL_ASSIGN(reduction, simulate::parse_reduction(*flags.update));
+  }
   if (reduction == simulate::Reduction::kNone) return simulate::StepEnd{};
   if (!subject.cluster) {
     return Error(ErrorCode::kInvalidArgument, "--update needs a --cluster to be timed on")
@@ -139,7 +142,7 @@ std::vector<Flag> step_flags(SimulateFlags& flags) {
           {.name = "--update",
            .target = &flags.update,
            .help = "What ends the step: nothing, or gradients reduced over the data-parallel ranks "
-                   "(all to all, or shares) and the optimizer",
+                   "(all to all, or shares) and the optimizer [default: the plan's own, or none]",
            .choices = simulate::reduction_names()},
           {.name = "--trace",
            .target = &flags.trace,

@@ -99,7 +99,7 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
                                                const OwnPipeline& own, const Progress& progress) {
   const bool other_packs = &paper.plan != &task.plan;
   const bool other_schedule = own.problem.kind != task.problem.kind;
-  Rows rows(6 + (other_packs ? 1 : 0) + (other_schedule ? 1 : 0), progress);
+  Rows rows(7 + (other_packs ? 1 : 0) + (other_schedule ? 1 : 0), progress);
   OMNIBAL_RETURN_IF_ERROR(add_paper_rows(paper, rows));
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
@@ -113,7 +113,8 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   if (other_schedule) {
     rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.choices});
   }
-  rows.add(task, {"+steps", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+steps", schedule, *task.dealt, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+order", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
   return rows.take();
 }
 

@@ -19,6 +19,7 @@ struct AblationTask {
   const Plan& plan;
   const PipelineProblem& problem;
   const PipelineChoice& two_steps;  // cuts by BMP, then recomputation by BAR, for the plan's packs
+  const steps::StepTable* dealt = nullptr;  // the plan's steps before micro-batches were ordered
 };
 
 /// What the plan does beyond the paper.
@@ -31,7 +32,7 @@ struct OwnPipeline {
 /// +data: the packs of `paper` in random order; +model: cuts by BMP; +memory: recomputation by BAR.
 /// Then of `task`, if that is another, +packs: its packs in random order, likewise in two steps;
 /// +joint: cuts and recomputation together; +schedule, if the plan's is not 1F1B: the plan's
-/// schedule with its own cuts and recomputation; +steps: its steps.
+/// schedule with its own cuts and recomputation; +steps: its steps as `dealt`; +order: its steps.
 Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const AblationTask& task,
                                                const OwnPipeline& own, const Progress& progress);
 

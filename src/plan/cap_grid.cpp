@@ -93,6 +93,8 @@ Result<Caps> largest_in_memory(const LimitProblem& problem) {
   const auto fits = [&](std::int64_t vision, std::int64_t tokens) {
     return fit(problem, caps_for(problem, vision, tokens)).ok();
   };
+  const Caps all{std::ranges::max(problem.usable.vision), std::ranges::max(problem.usable.tokens)};
+  if (fits(all.vision, all.tokens)) return all;
   const std::vector<std::int64_t> all_visions = distinct(problem.usable.vision);
   const std::vector<std::int64_t> all_tokens = distinct(problem.usable.tokens);
   const std::vector<std::int64_t> visions = thinned(all_visions);

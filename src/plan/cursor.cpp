@@ -7,6 +7,7 @@
 
 #include "omnibal/codec/hash.h"
 #include "omnibal/cost/linear_cost_json.h"
+#include "omnibal/steps/row_order.h"
 
 namespace omnibal::plan {
 namespace {
@@ -184,6 +185,8 @@ Result<steps::StepSource> step_source(const PlanReader& plan) {
   OMNIBAL_ASSIGN(source.options.tail, steps::parse_tail(tail));
   OMNIBAL_ASSIGN(source.options.seed, read_seed(*provenance));
   OMNIBAL_ASSIGN(source.options.forward, read_forward(fields));
+  OMNIBAL_ASSIGN(const std::string order, fields.text_or("row_order", "as-dealt"));
+  OMNIBAL_ASSIGN(source.options.row_order, steps::parse_row_order(order));
   return source;
 }
 

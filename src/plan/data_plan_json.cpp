@@ -7,6 +7,7 @@
 #include "omnibal/metrics/pack_bound.h"
 #include "omnibal/plan/data_plan.h"
 #include "omnibal/plan/mix.h"
+#include "omnibal/steps/row_order.h"
 
 namespace omnibal::plan {
 namespace {
@@ -29,6 +30,7 @@ Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
   json["repeated_pack_ids"] = table.repeated;
   json["incomplete_pack_ids"] = table.incomplete;
   json["forward_s"] = cost::to_json(data.forward);
+  json["row_order"] = steps::to_string(options.row_order);
   return json;
 }
 

@@ -10,6 +10,34 @@ namespace {
 
 constexpr std::int64_t kStepsPerChunk = 16;
 
+/// One step over its data-parallel ranks, given one after another.
+class StepClock {
+ public:
+  explicit StepClock(const StepPipeline& pipeline)
+      : pipeline_(pipeline), ready_s_(pipeline.end.reduce_s.size(), 0.0) {}
+
+  void add(const simulate::PipelineTimes& of_rank) {
+    if (pipeline_.end.empty()) {
+      computed_s_ = std::max(computed_s_, simulate::makespan(pipeline_.schedule, of_rank));
+      return;
+    }
+    const std::vector<double> done = simulate::gradients_done(pipeline_.schedule, of_rank);
+    for (std::size_t s = 0; s < done.size(); ++s) {
+      ready_s_[s] = std::max(ready_s_[s], done[s]);
+      computed_s_ = std::max(computed_s_, done[s]);
+    }
+  }
+  double seconds() const {
+    return simulate::run_step_end(pipeline_.schedule, pipeline_.end, ready_s_, computed_s_)
+        .makespan_s;
+  }
+
+ private:
+  const StepPipeline& pipeline_;
+  std::vector<double> ready_s_;  // by stage
+  double computed_s_ = 0;
+};
+
 }  // namespace
 
 std::vector<std::vector<cluster::Link>> links_of_ranks(const cluster::ClusterSpec& cluster,
@@ -50,12 +78,12 @@ std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::Step
   parallel_for(steps.num_steps, kStepsPerChunk, threads, [&](std::int64_t begin, std::int64_t end) {
     simulate::PipelineTimes times;
     for (std::int64_t step = begin; step < end; ++step) {
-      double slowest = 0;
+      StepClock clock(pipeline);
       for (std::int64_t rank = 0; rank < steps.dp; ++rank) {
         fill_step_times(pipeline, steps, loads, step, rank, times);
-        slowest = std::max(slowest, simulate::makespan(pipeline.schedule, times));
+        clock.add(times);
       }
-      seconds[static_cast<std::size_t>(step)] = slowest;
+      seconds[static_cast<std::size_t>(step)] = clock.seconds();
     }
   });
   return seconds;

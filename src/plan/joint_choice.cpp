@@ -25,7 +25,7 @@ steps::StepTable evenly_drawn(const steps::StepTable& all) {
   return few;
 }
 
-/// Seconds of the drawn steps together.
+/// Seconds of the drawn steps.
 class Judge {
  public:
   Judge(const PipelineProblem& problem, const Plan& plan)
@@ -36,10 +36,12 @@ class Judge {
     if (!plan.free_links) pipeline_.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);
   }
 
+  /// Mean over the drawn steps.
   double seconds(const partition::Cuts& cuts, const cost::LayerChoices& choices) {
     pipeline_.stages = simulate::chosen_stage_costs(layers_, cuts, choices);
     const std::vector<double> seconds = step_seconds(pipeline_, steps_, loads_, 1);
-    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
+           static_cast<double>(seconds.size());
   }
 
  private:
@@ -49,10 +51,35 @@ class Judge {
   StepPipeline pipeline_;
 };
 
+/// The slowest rank's seconds a micro-batch, forward and backward together.
+double bottleneck_seconds(const PipelineProblem& problem, const PipelineChoice& choice) {
+  const std::vector<cost::LayerCost> costs =
+      cost::evaluate(cost::with_choices(problem.profile, choice.choices), problem.mean_load);
+  const std::vector<metrics::StageSummary> stages = metrics::summarize_stages(
+      costs, partition::first_layers(choice.cuts), choice.recompute, problem.held.in_flight);
+  std::vector<double> ranks(stages.size(), 0.0);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    ranks[static_cast<std::size_t>(problem.lists.stage_rank[s].value())] += stages[s].busy_s();
+  }
+  return std::ranges::max(ranks);
+}
+
+PlanCertificate plan_certificate(joint::Certificate certificate, double bottleneck_s,
+                                 double step_s) {
+  PlanCertificate plan{.lower_bound_s = std::min(certificate.lower_bound_s, bottleneck_s),
+                       .bottleneck_s = bottleneck_s,
+                       .gap = 0,
+                       .proven = certificate.proven,
+                       .step_s = step_s,
+                       .cuts = std::move(certificate.cuts)};
+  plan.gap = plan.bottleneck_s / plan.lower_bound_s - 1;
+  return plan;
+}
+
 }  // namespace
 
-Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
-                                      const std::optional<PipelineChoice>& start) {
+Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
+                                   const std::optional<PipelineChoice>& start) {
   const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
   std::vector<joint::JointLayer> layers =
       joint::joint_layers(problem.layers, at_mean, problem.at_caps);
@@ -70,13 +97,24 @@ Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan
   Judge judge(problem, plan);
   joint::JointOptions options{.alike = false};
   if (start) options.seeds.push_back(start->cuts);
-  OMNIBAL_ASSIGN(const joint::JointAnswer answer,
+  OMNIBAL_ASSIGN(joint::JointAnswer answer,
                  joint::solve(asked, options,
                               [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
                                 return judge.seconds(cuts, choices);
                               }));
-  if (start && judge.seconds(start->cuts, start->choices) < answer.best.makespan_s) return *start;
-  return PipelineChoice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
+  double step_s = answer.best.makespan_s;
+  PipelineChoice choice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
+  if (start) {
+    const double start_s = judge.seconds(start->cuts, start->choices);
+    if (start_s < step_s) {
+      step_s = start_s;
+      choice = *start;
+      answer.certificate.cuts.clear();  // they speak of other cuts
+    }
+  }
+  const double bottleneck_s = bottleneck_seconds(problem, choice);
+  return JointChoice{std::move(choice),
+                     plan_certificate(std::move(answer.certificate), bottleneck_s, step_s)};
 }
 
 }  // namespace omnibal::plan

@@ -13,9 +13,15 @@
 
 namespace omnibal::plan {
 
+struct JointChoice {
+  PipelineChoice pipeline;
+  PlanCertificate certificate;
+};
+
 /// At least as fast as `start` (cuts and recomputation in two steps, if those fit) in a few of the
-/// plan's own steps, evenly drawn, links as in its prediction. Same errors as choose_pipeline.
-Result<PipelineChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
-                                      const std::optional<PipelineChoice>& start);
+/// plan's own steps, evenly drawn, links as in its prediction. Where it is `start` itself, the
+/// certificate gives no reasons for its cuts. Same errors as choose_pipeline.
+Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
+                                   const std::optional<PipelineChoice>& start);
 
 }  // namespace omnibal::plan

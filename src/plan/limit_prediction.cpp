@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "limit_prediction.h"
+#include "plan/limit_prediction.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "omnibal/metrics/occupancy.h"
 #include "omnibal/plan/epoch.h"
 #include "omnibal/steps/step_table.h"
+#include "plan/prediction.h"
 
 namespace omnibal::plan {
 namespace {
@@ -155,9 +156,20 @@ Result<schedule::Schedule> schedule_for(const LimitTask& task, std::int64_t micr
       static_cast<std::int32_t>(micro_batches), {.chunks = target.chunks});
 }
 
-Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int64_t micro_batches) {
-  OMNIBAL_ASSIGN(const schedule::Schedule schedule, schedule_for(task, micro_batches));
-  return simulate::compile(schedule);
+/// What the steps of a prediction run through.
+Result<StepPipeline> pipeline_of(const LimitProblem& problem, const PipelineChoice& choice,
+                                 std::int64_t micro_batches) {
+  const TrainingTarget& target = problem.task.target;
+  OMNIBAL_ASSIGN(const schedule::Schedule schedule, schedule_for(problem.task, micro_batches));
+  OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
+  StepPipeline pipeline{
+      .schedule = std::move(compiled),
+      .stages = simulate::stage_costs(problem.timed, choice.cuts, choice.recompute),
+      .links = problem.links};
+  if (target.free_links) return pipeline;
+  OMNIBAL_ASSIGN(pipeline.end,
+                 timed_end({target.profile, choice.cuts, schedule, target.cluster, target.sizes}));
+  return pipeline;
 }
 
 /// Of a step with exactly the global batch, as if micro-batches could be parts of one: else caps
@@ -166,12 +178,8 @@ Result<simulate::CompiledSchedule> compiled_for(const LimitTask& task, std::int6
 Result<double> seconds_per_sample(const LimitProblem& problem, const Steps& steps,
                                   const PipelineChoice& choice) {
   const TrainingTarget& target = problem.task.target;
-  OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled,
-                 compiled_for(problem.task, steps.table.micro_batches));
-  const StepPipeline pipeline{
-      .schedule = std::move(compiled),
-      .stages = simulate::stage_costs(problem.timed, choice.cuts, choice.recompute),
-      .links = problem.links};
+  OMNIBAL_ASSIGN(const StepPipeline pipeline,
+                 pipeline_of(problem, choice, steps.table.micro_batches));
   const std::vector<double> seconds = step_seconds(pipeline, steps.table, steps.loads, 1);
   const auto num_steps = static_cast<double>(seconds.size());
   const double step_s = std::accumulate(seconds.begin(), seconds.end(), 0.0) / num_steps;
@@ -243,7 +251,11 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
   if (target.schedule == schedule::ScheduleKind::kGPipe) {
     std::ranges::fill(pipeline.held.in_flight, micro_batches);
   }
-  OMNIBAL_ASSIGN(PipelineChoice choice, choose_pipeline(pipeline));
+  // Where ranks run several stages, the paper's search costs three times as much for slower cuts.
+  const bool one_stage_a_rank = target.chunks == 1;
+  OMNIBAL_ASSIGN(PipelineChoice choice,
+                 choose_pipeline(pipeline, one_stage_a_rank ? PartitionMethod::kBmp
+                                                            : PartitionMethod::kMinMax));
   const std::int64_t peak_bytes = fullest_rank_bytes(pipeline, choice);
   const double share = recompute_share(target.profile, choice, pipeline.mean_load);
   return FittedPipeline{std::move(choice), micro_batches, peak_bytes, share};

@@ -27,19 +27,17 @@ Json to_json(const joint::CutMove& move) {
   return json;
 }
 
-Json to_json(const joint::Certificate& certificate) {
-  Json json = {{"proven", certificate.proven},
-               {"makespan_bound_s", certificate.makespan_bound_s},
-               {"cuts", Json::array()}};
-  for (const joint::CutReason& reason : certificate.cuts) {
-    json["cuts"].push_back({{"cut", reason.cut.value()},
-                            {"left", to_json(reason.left)},
-                            {"right", to_json(reason.right)}});
+}  // namespace
+
+Json to_json(const std::vector<joint::CutReason>& reasons) {
+  Json json = Json::array();
+  for (const joint::CutReason& reason : reasons) {
+    json.push_back({{"cut", reason.cut.value()},
+                    {"left", to_json(reason.left)},
+                    {"right", to_json(reason.right)}});
   }
   return json;
 }
-
-}  // namespace
 
 Json recompute_json(recompute::RecomputeMask recompute,
                     const std::vector<cost::NamedChoice>& named) {
@@ -93,7 +91,11 @@ Json to_json(const ModelBalance& balance) {
   json["gap"] = metrics.bottleneck_s / json["lower_bound_s"].get<double>() - 1;
   json["var_forward"] = metrics.var_forward_ms2;
   json["sum_comm_bytes"] = metrics.sum_comm_bytes;
-  if (balance.certificate) json["certificate"] = to_json(*balance.certificate);
+  if (balance.certificate) {
+    json["certificate"] = {{"proven", balance.certificate->proven},
+                           {"makespan_bound_s", balance.certificate->makespan_bound_s},
+                           {"cuts", to_json(balance.certificate->cuts)}};
+  }
   if (balance.cost_of_restriction) json["cost_of_restriction"] = *balance.cost_of_restriction;
   json["alternatives"] = Json::array();
   for (const JudgedPartition& other : balance.alternatives) {

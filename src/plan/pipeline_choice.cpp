@@ -122,8 +122,8 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads) {
   return problem_of(plan, schedule::ScheduleKind::kOneFOneB, 1, threads);
 }
 
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
-  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem, PartitionMethod method) {
+  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(method, problem));
   Result<PipelineChoice> choice = recompute_within_memory(problem, std::move(cuts));
   if (choice.ok() || choice.error().code != ErrorCode::kMemoryInfeasible) return choice;
   OMNIBAL_ASSIGN(cuts, partition::partition_min_max(least_bytes(problem), problem.num_stages));

@@ -66,10 +66,11 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads);
 /// chosen after the cuts. Error: kTooManyStages.
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem);
 
-/// Cuts by BMP, recomputation by BAR; where that does not fit (cuts that balance time alone may put
-/// most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
+/// Cuts by `method`, recomputation by BAR; where that does not fit (cuts that balance time alone
+/// may put most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
 /// kMemoryInfeasible.
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem,
+                                       PartitionMethod method = PartitionMethod::kBmp);
 
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
 RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);

@@ -36,6 +36,7 @@ Json prediction_json(const Prediction& prediction) {
           {"gpu_days", prediction.gpu_days},
           {"hours", prediction.hours},
           {"peak_bytes", prediction.peak_bytes},
+          {"peak_bytes_worst_pack", prediction.peak_bytes_worst_pack},
           {"samples_per_s", prediction.samples_per_s},
           {"tokens_per_s_per_gpu", prediction.tokens_per_s_per_gpu},
           {"mfu", prediction.mfu}};
@@ -71,9 +72,13 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
   json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}, {"chunks", plan.chunks}};
   json["memory_bytes"] = plan.memory_bytes;
   json["links"] = plan.free_links ? "free" : "model";
+  json["update"] = simulate::to_string(plan.update);
   json["prediction"] = prediction_json(plan.prediction);
   json["bound"] = {{"gpu_days", plan.bound_gpu_days}};
   json["ablation"] = ablation_json(plan.ablation);
+  json["certificate"] = to_json(plan.certificate);
+  json["sensitivity"] = to_json(plan.sensitivity);
+  if (plan.zero3) json["zero3"] = to_json(*plan.zero3);
   return json;
 }
 

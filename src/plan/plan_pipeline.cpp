@@ -187,9 +187,22 @@ Result<bool> read_links_cost(const JsonFields& root) {
 }
 
 /// A key of the plan's, not an argument of the user's.
-Error in_this_plan(Error error) {
+Error in_this_plan(Error error, const char* key) {
   error.code = ErrorCode::kInvalidPlan;
-  return std::move(error).in_file(document_name()).at_key("schedule.kind");
+  return std::move(error).in_file(document_name()).at_key(key);
+}
+
+/// How a step of the prediction ends; plans of earlier versions do not say: with nothing.
+Status read_update(const JsonFields& root, const cost::Profile& profile, PlanPipeline& pipeline) {
+  OMNIBAL_ASSIGN(const std::string name, root.text_or("update", "none"));
+  const Result<simulate::Reduction> update = simulate::parse_reduction(name);
+  if (!update) return in_this_plan(update.error(), "update");
+  pipeline.update = *update;
+  Result<simulate::StepEnd> end = simulate::step_end(
+      {profile, pipeline.cuts, pipeline.schedule, pipeline.cluster, pipeline.sizes}, *update);
+  if (!end) return in_this_plan(std::move(end).error(), "update");
+  pipeline.steps.end = *std::move(end);
+  return {};
 }
 
 /// Which schedule, before it is known to be one that this many stages can run.
@@ -205,7 +218,7 @@ Result<ScheduleChoice> read_schedule_choice(const JsonFields& root) {
   // Plans of the first version have a stage a rank and do not say so.
   OMNIBAL_ASSIGN(const std::int64_t chunks, fields.integer_or("chunks", 1, 1, kMostChunks));
   Result<schedule::ScheduleKind> kind = schedule::parse_schedule_kind(name);
-  if (!kind) return in_this_plan(std::move(kind).error());
+  if (!kind) return in_this_plan(std::move(kind).error(), "schedule.kind");
   return ScheduleChoice{*kind, chunks};
 }
 
@@ -214,7 +227,7 @@ Result<schedule::Schedule> make_schedule(const ScheduleChoice& choice, std::size
   Result<schedule::Schedule> schedule = schedule::make_schedule(
       choice.kind, static_cast<std::int32_t>(num_stages), static_cast<std::int32_t>(micro_batches),
       {.chunks = static_cast<std::int32_t>(choice.chunks)});
-  if (!schedule) return in_this_plan(std::move(schedule).error());
+  if (!schedule) return in_this_plan(std::move(schedule).error(), "schedule.kind");
   return schedule;
 }
 
@@ -245,6 +258,7 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   OMNIBAL_ASSIGN(const bool links_cost, read_links_cost(root));
   if (links_cost)
     pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes, pipeline.schedule);
+  OMNIBAL_RETURN_IF_ERROR(read_update(root, *plan.profile(), pipeline));
   return pipeline;
 }
 

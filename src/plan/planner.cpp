@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "omnibal/plan/host_memory.h"
 #include "plan/ablation.h"
 #include "plan/joint_choice.h"
 #include "plan/model_seconds.h"
 #include "plan/pipeline_choice.h"
 #include "plan/prediction.h"
+#include "plan/schedule_choice.h"
+#include "plan/sensitivity_cases.h"
+#include "plan/step_order.h"
 
 namespace omnibal::plan {
 namespace {
@@ -102,79 +104,77 @@ Result<std::optional<Plan>> paper_plan(const corpus::Corpus& corpus, const PlanR
   return std::optional(std::move(paper));
 }
 
-/// The plan's packs through 1F1B with a stage a rank: in two steps, as the paper's rows have them,
-/// and jointly.
-struct OneFOneBChoices {
-  PipelineChoice two_steps, joint;
-};
-
-/// Rows that do not fit, where the plan's own schedule does, recompute everything, as the first
-/// rows do whether they fit or not.
-Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, const Plan& plan) {
-  OneFOneBChoices choices;
-  Result<PipelineChoice> two_steps = choose_pipeline(problem);
-  if (!two_steps && two_steps.error().code != ErrorCode::kMemoryInfeasible) {
-    return std::move(two_steps).error();
-  }
-  if (two_steps) {
-    choices.two_steps = *two_steps;
-  } else {
-    OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
-    choices.two_steps = whole_layers(std::move(cuts), recompute::recompute_full(problem.layers));
-  }
-  Result<PipelineChoice> joint = choose_jointly(
-      problem, plan, two_steps ? std::optional(*two_steps) : std::optional<PipelineChoice>());
-  choices.joint = joint ? *std::move(joint) : choices.two_steps;
-  return choices;
-}
-
-/// Chooses the plan's cuts and recomputation for its schedule. Where that is 1F1B with a stage a
-/// rank, they are `choices`.
-Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan) {
-  PipelineChoice choice = choices.joint;
-  if (problem.kind != schedule::ScheduleKind::kOneFOneB) {
-    const Result<PipelineChoice> two_steps = choose_pipeline(problem);
-    OMNIBAL_ASSIGN(choice, choose_jointly(problem, plan,
-                                          two_steps ? std::optional(*two_steps)
-                                                    : std::optional<PipelineChoice>()));
-  }
-  plan.cuts = std::move(choice.cuts);
-  plan.recompute = std::move(choice.recompute);
-  plan.choices = std::move(choice.choices);
-  OMNIBAL_RETURN_IF_ERROR(
-      check_host_memory({problem.lists, plan.profile, problem.full_load, plan.cuts, plan.choices},
-                        plan.cluster.host_share_bytes()));
-  RankedStages ranked = stages_at_caps(plan, problem);
-  plan.stages = std::move(ranked.stages);
-  plan.ranks = std::move(ranked.ranks);
-  return {};
-}
-
-Result<std::vector<AblationRow>> ablation_of(const corpus::Corpus& corpus,
-                                             const PlanRequest& request, const AblationTask& task,
-                                             const OwnPipeline& own, const Progress& progress) {
-  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, task.plan, progress));
+Result<std::vector<AblationRow>> ablation_of(const std::optional<Plan>& paper,
+                                             const AblationTask& task, const OwnPipeline& own,
+                                             const Progress& progress) {
   if (!paper) return make_ablation(task, task, own, progress);
-  OMNIBAL_ASSIGN(const PipelineProblem of_paper, paper_problem(*paper, request.threads));
-  const PipelineChoice choice = whole_layers(paper->cuts, paper->recompute);
-  return make_ablation({corpus, *paper, of_paper, choice}, task, own, progress);
+  OMNIBAL_ASSIGN(const PipelineProblem problem, paper_problem(*paper, task.problem.threads));
+  const PipelineChoice of_paper = whole_layers(paper->cuts, paper->recompute);
+  return make_ablation({task.corpus, *paper, problem, of_paper}, task, own, progress);
 }
 
-/// Cuts, recomputation and the ablation that explains them, for packs and steps that stand.
-Result<PipelineProblem> choose_and_explain(const corpus::Corpus& corpus, const PlanRequest& request,
-                                           const Progress& progress, Plan& plan) {
+/// Puts the micro-batches of every step into the order chosen; gives the steps as they were.
+steps::StepTable order_steps(const StepPipeline& pipeline, int threads, Plan& plan) {
+  DataPlan& data = plan.data;
+  steps::StepOptions& options = *plan.data_options.steps;
+  std::optional<std::int64_t> first_pack;
+  if (plan.data_options.worst_first) first_pack = data.worst->pack;
+  OrderedSteps ordered = order_micro_batches({.pipeline = pipeline,
+                                              .dealt = *data.steps,
+                                              .loads = data.loads,
+                                              .forward = data.forward,
+                                              .tail = options.tail,
+                                              .first_pack = first_pack,
+                                              .threads = threads});
+  std::swap(*data.steps, ordered.table);
+  options.row_order = ordered.later_epochs;
+  data.worst =
+      worst_pack(data.worst->pack, data.loads, *data.steps, plan.data_options.activation_bytes);
+  return std::move(ordered.table);
+}
+
+/// The same corpus on ZeRO-3, with the paper's packs beside the plan's.
+Result<Zero3Prediction> zero3_of(const corpus::Corpus& corpus, const model::ModelSpec& model,
+                                 const PlanRequest& request, const std::optional<Plan>& paper,
+                                 const Plan& plan) {
+  const DataPlan& paper_data = paper ? paper->data : plan.data;
+  return predict_zero3({.model = model,
+                        .cluster = plan.cluster,
+                        .achieved_flops = *request.zero3_flops,
+                        .samples = columns(corpus, plan.data),
+                        .accepted = plan.data.admission.accepted,
+                        .paper_packs = paper_data.loads,
+                        .planned_packs = plan.data.loads,
+                        .packs_a_step = static_cast<double>(plan.micro_batches * plan.sizes.dp),
+                        .gpus = plan.sizes.gpus(),
+                        .global_batch = request.global_batch,
+                        .micro_batch = request.micro_batch,
+                        .memory_bytes = plan.memory_bytes,
+                        .seed = plan.data_options.seed,
+                        .window = plan.data_options.steps->window,
+                        .threads = request.threads});
+}
+
+/// Cuts, recomputation and order of micro-batches for packs and steps that stand, and what explains
+/// and predicts them.
+Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& model,
+                          const PlanRequest& request, const Progress& progress, Plan& plan) {
   OMNIBAL_ASSIGN(const PipelineProblem one_f_one_b, paper_problem(plan, request.threads));
-  OMNIBAL_ASSIGN(PipelineProblem problem, pipeline_problem(plan, request.threads));
-  // Rows that do not fit would hide that nothing does; named choices may where whole layers do not.
-  if (problem.kind == schedule::ScheduleKind::kOneFOneB && !choose_pipeline(problem).ok()) {
-    OMNIBAL_RETURN_IF_ERROR(choose_jointly(problem, plan, std::nullopt));
-  }
+  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, request.threads));
   OMNIBAL_ASSIGN(const OneFOneBChoices choices, one_f_one_b_choices(one_f_one_b, plan));
   OMNIBAL_RETURN_IF_ERROR(choose_own(problem, choices, plan));
-  OMNIBAL_ASSIGN(plan.ablation,
-                 ablation_of(corpus, request, {corpus, plan, one_f_one_b, choices.two_steps},
-                             {problem, choices.joint}, progress));
-  return problem;
+  OMNIBAL_ASSIGN(const StepPipeline pipeline, predicted_pipeline(problem, plan));
+  const steps::StepTable dealt = order_steps(pipeline, request.threads, plan);
+  OMNIBAL_ASSIGN(plan.sensitivity, sensitivity_of(plan, problem, pipeline));
+  OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
+  const AblationTask task{corpus, plan, one_f_one_b, choices.two_steps, &dealt};
+  const OwnPipeline own{problem, choices.joint.pipeline};
+  OMNIBAL_ASSIGN(plan.ablation, ablation_of(paper, task, own, progress));
+  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, plan.cluster, problem, pipeline, plan));
+  if (request.zero3_flops) {
+    OMNIBAL_ASSIGN(plan.zero3, zero3_of(corpus, model, request, paper, plan));
+  }
+  return {};
 }
 
 }  // namespace
@@ -218,9 +218,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.data_options.activation_bytes = activation_bytes_of(plan.profile);
   const cost::LinearCost forward = cost::total_forward(plan.profile);
   OMNIBAL_ASSIGN(plan.data, make_data_plan(corpus, plan.data_options, forward, progress));
-  OMNIBAL_ASSIGN(const PipelineProblem problem,
-                 choose_and_explain(corpus, request, progress, plan));
-  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, cluster, problem, plan));
+  OMNIBAL_RETURN_IF_ERROR(choose_and_explain(corpus, model, request, progress, plan));
   return plan;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "omnibal/plan/epoch.h"
 #include "plan/model_seconds.h"
 
 namespace omnibal::plan {
@@ -35,16 +34,48 @@ std::int64_t peak_bytes(std::span<const metrics::RankSummary> ranks) {
   return std::ranges::max_element(ranks, {}, &metrics::RankSummary::peak_bytes)->peak_bytes;
 }
 
+/// The largest of each part of a load.
+cost::Load worst_load(std::span<const metrics::PackLoad> loads) {
+  cost::Load worst;
+  for (const metrics::PackLoad& pack : loads) {
+    const cost::Load load = metrics::to_load(pack);
+    worst.vision_units = std::max(worst.vision_units, load.vision_units);
+    worst.tokens = std::max(worst.tokens, load.tokens);
+    worst.token_pairs = std::max(worst.token_pairs, load.token_pairs);
+  }
+  return worst;
+}
+
+std::int64_t peak_bytes_worst_pack(const Plan& plan, const PipelineProblem& problem) {
+  return peak_bytes(summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                                 worst_load(plan.data.loads), plan.cuts, plan.recompute)
+                        .ranks);
+}
+
 }  // namespace
 
+Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step) {
+  Result<simulate::StepEnd> end = simulate::step_end(step, simulate::Reduction::kDistributed);
+  if (!end && end.error().code == ErrorCode::kMissingKey) return simulate::StepEnd{};
+  return end;
+}
+
+Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan) {
+  StepPipeline pipeline{.schedule = problem.schedule,
+                        .stages = simulate::chosen_stage_costs(
+                            simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
+                        .links = {}};
+  if (plan.free_links) return pipeline;
+  pipeline.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);
+  OMNIBAL_ASSIGN(pipeline.end,
+                 timed_end({plan.profile, plan.cuts, problem.lists, plan.cluster, plan.sizes}));
+  if (!pipeline.end.empty()) plan.update = simulate::Reduction::kDistributed;
+  return pipeline;
+}
+
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
-               const cluster::ClusterSpec& cluster, const PipelineProblem& problem, Plan& plan) {
-  const StepPipeline pipeline{.schedule = problem.schedule,
-                              .stages = simulate::chosen_stage_costs(
-                                  simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
-                              .links = plan.free_links
-                                           ? std::vector<std::vector<cluster::Link>>{}
-                                           : links_of_ranks(cluster, plan.sizes, problem.lists)};
+               const cluster::ClusterSpec& cluster, const PipelineProblem& problem,
+               const StepPipeline& pipeline, Plan& plan) {
   const std::vector<double> seconds =
       step_seconds(pipeline, *plan.data.steps, plan.data.loads, problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
@@ -56,6 +87,7 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
       .gpu_days = total * gpus / 86400,
       .hours = total / 3600,
       .peak_bytes = peak_bytes(plan.ranks),
+      .peak_bytes_worst_pack = peak_bytes_worst_pack(plan, problem),
       .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
       .tokens_per_s_per_gpu = all.tokens / (total * gpus),
       .mfu = flops / (total * gpus * cluster.peak_flops)};

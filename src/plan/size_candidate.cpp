@@ -78,7 +78,10 @@ Result<TimeShares> shares_of(const SizeTask& task, const TrainingTarget& target,
 
 Result<SizeCandidate> candidate_of(const SizeTask& task, const TrainingTarget& target,
                                    const LimitProblem& problem, const CapPrediction& prediction) {
-  SizeCandidate candidate{.sizes = target.sizes, .prediction = prediction, .shares = {}};
+  SizeCandidate candidate{.sizes = target.sizes,
+                          .schedule = {target.schedule, target.chunks},
+                          .prediction = prediction,
+                          .shares = {}};
   candidate.gpu_days = prediction.seconds_per_sample *
                        static_cast<double>(problem.usable.size() * target.sizes.gpus()) / 86400;
   OMNIBAL_ASSIGN(candidate.shares, shares_of(task, target, problem.mean, prediction));
@@ -101,23 +104,23 @@ CapQuestion caps_asked(const SizeTask& task, std::int64_t tp) {
   return asked;
 }
 
-Result<TrainingTarget> target_of(const SizeTask& task, const cluster::ParallelSizes& sizes) {
+Result<TrainingTarget> target_of(const SizeTask& task, const RunShape& shape) {
   const PlanRequest& request = task.request;
   TrainingTarget target{.model_name = task.model.name,
                         .profile = {},
                         .cluster = task.cluster,
-                        .sizes = sizes,
-                        .schedule = request.schedule,
-                        .chunks = request.chunks,
+                        .sizes = shape.sizes,
+                        .schedule = shape.schedule.kind,
+                        .chunks = shape.schedule.chunks,
                         .memory_bytes = request.memory_bytes.value_or(task.cluster.usable_bytes()),
                         .global_batch = request.global_batch,
                         .free_links = request.free_links};
-  OMNIBAL_ASSIGN(target.profile, profile_for(task.model, task.cluster, request, sizes));
+  OMNIBAL_ASSIGN(target.profile, profile_for(task.model, task.cluster, request, shape.sizes));
   return target;
 }
 
-Result<SizeCandidate> predict_quickly(const SizeTask& task, const cluster::ParallelSizes& sizes) {
-  OMNIBAL_ASSIGN(const TrainingTarget target, target_of(task, sizes));
+Result<SizeCandidate> predict_quickly(const SizeTask& task, const RunShape& shape) {
+  OMNIBAL_ASSIGN(const TrainingTarget target, target_of(task, shape));
   const LimitTask limits = limit_task(task, target);
   OMNIBAL_ASSIGN(const LimitProblem problem, limit_problem(limits));
   OMNIBAL_ASSIGN(const CapGrid grid, cap_grid(problem));
@@ -130,8 +133,8 @@ Result<SizeCandidate> predict_quickly(const SizeTask& task, const cluster::Paral
   return candidate_of(task, target, problem, best);
 }
 
-Result<SizeCandidate> predict_in_full(const SizeTask& task, const cluster::ParallelSizes& sizes) {
-  OMNIBAL_ASSIGN(const TrainingTarget target, target_of(task, sizes));
+Result<SizeCandidate> predict_in_full(const SizeTask& task, const RunShape& shape) {
+  OMNIBAL_ASSIGN(const TrainingTarget target, target_of(task, shape));
   LimitTask limits = limit_task(task, target);
   limits.threads = task.request.threads;
   OMNIBAL_ASSIGN(const LimitProblem problem, limit_problem(limits));

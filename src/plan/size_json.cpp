@@ -10,11 +10,16 @@ Json to_json(const cluster::ParallelSizes& sizes) {
   return {{"tp", sizes.tp}, {"pp", sizes.pp}, {"dp", sizes.dp}};
 }
 
+Json to_json(const ScheduleSpec& schedule) {
+  return {{"kind", schedule::to_string(schedule.kind)}, {"chunks", schedule.chunks}};
+}
+
 Json to_json(const SizeCandidate& candidate) {
   const CapPrediction& prediction = candidate.prediction;
   Json parallel = to_json(candidate.sizes);
   parallel["micro_batches"] = prediction.micro_batches;
   return {{"parallel", parallel},
+          {"schedule", to_json(candidate.schedule)},
           {"vision_cap", prediction.vision_cap},
           {"token_cap", prediction.token_cap},
           {"seconds_per_sample", prediction.seconds_per_sample},
@@ -38,8 +43,9 @@ codec::Json to_json(const SizeChoice& choice) {
     json["candidates"].push_back(to_json(candidate));
   }
   for (const SizeCandidate& candidate : choice.refused) {
-    json["refused"].push_back(
-        {{"parallel", to_json(candidate.sizes)}, {"reason", candidate.reason}});
+    json["refused"].push_back({{"parallel", to_json(candidate.sizes)},
+                               {"schedule", to_json(candidate.schedule)},
+                               {"reason", candidate.reason}});
   }
   return json;
 }

@@ -73,38 +73,86 @@ Status check_batch(const SizeTask& task, const cluster::ParallelSizes& sizes) {
 }
 
 bool better(const SizeCandidate& a, const SizeCandidate& b) {
-  return std::tie(a.gpu_days, a.sizes.tp, a.sizes.pp) <
-         std::tie(b.gpu_days, b.sizes.tp, b.sizes.pp);
+  return std::tie(a.gpu_days, a.sizes.tp, a.sizes.pp, a.schedule.kind, a.schedule.chunks) <
+         std::tie(b.gpu_days, b.sizes.tp, b.sizes.pp, b.schedule.kind, b.schedule.chunks);
 }
 
-void add_refused(const cluster::ParallelSizes& sizes, const Error& why, SizeChoice& choice) {
-  choice.refused.push_back({.sizes = sizes, .prediction = {}, .shares = {}, .reason = why.message});
+/// Predicts all shapes and adds them to `choice`, best first; the errors of those that do not fit.
+std::vector<Error> look_at(const SizeTask& task, const std::vector<RunShape>& shapes,
+                           SizeChoice& choice) {
+  std::vector<std::optional<Result<SizeCandidate>>> made(shapes.size());
+  parallel_for_each(shapes.size(), task.request.threads, [&](std::size_t i) {
+    const Status batch = check_batch(task, shapes[i].sizes);
+    made[i] = batch ? predict_quickly(task, shapes[i]) : Result<SizeCandidate>(batch.error());
+  });
+  std::vector<Error> errors;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (*made[i]) {
+      choice.ranked.push_back(**std::move(made[i]));
+      continue;
+    }
+    errors.push_back(made[i]->error());
+    choice.refused.push_back({.sizes = shapes[i].sizes,
+                              .schedule = shapes[i].schedule,
+                              .prediction = {},
+                              .shares = {},
+                              .reason = errors.back().message});
+  }
+  std::ranges::sort(choice.ranked, better);
+  return errors;
 }
 
-/// First look at all sizes; the error of the last that does not fit if none does.
+/// Sizes whose time without what the first schedule leaves idle is less than the best one's, and
+/// sizes that do not fit with it: through the other schedules.
+std::vector<RunShape> with_other_schedules(const SizeTask& task, const SizeChoice& first) {
+  std::vector<RunShape> shapes;
+  const auto add = [&](const cluster::ParallelSizes& sizes) {
+    for (std::size_t i = 1; i < task.asked.schedules.size() && sizes.pp > 1; ++i) {
+      shapes.push_back({sizes, task.asked.schedules[i]});
+    }
+  };
+  for (const SizeCandidate& candidate : first.ranked) {
+    if (candidate.gpu_days * (1 - candidate.shares.idle) < first.best().gpu_days) {
+      add(candidate.sizes);
+    }
+  }
+  for (const SizeCandidate& candidate : first.refused) add(candidate.sizes);
+  return shapes;
+}
+
+/// A look at all sizes; the error of the last that does not fit if none does.
 Result<SizeChoice> first_look(const SizeTask& task, const Progress& progress) {
   const std::vector<cluster::ParallelSizes> sizes = all_sizes(task);
   if (sizes.empty()) return no_sizes(task);
   report(progress, "choosing sizes", 0, static_cast<std::int64_t>(sizes.size()));
-  std::vector<std::optional<Result<SizeCandidate>>> made(sizes.size());
-  parallel_for_each(sizes.size(), task.request.threads, [&](std::size_t i) {
-    const Status batch = check_batch(task, sizes[i]);
-    made[i] = batch ? predict_quickly(task, sizes[i]) : Result<SizeCandidate>(batch.error());
-  });
+  const ScheduleSpec schedule = task.asked.schedules.empty()
+                                    ? ScheduleSpec{task.request.schedule, task.request.chunks}
+                                    : task.asked.schedules.front();
+  std::vector<RunShape> shapes;
+  for (const cluster::ParallelSizes& one : sizes) shapes.push_back({one, schedule});
   SizeChoice choice{.gpus = task.asked.gpus, .ranked = {}, .refused = {}};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (*made[i]) {
-      choice.ranked.push_back(**std::move(made[i]));
-    } else {
-      add_refused(sizes[i], made[i]->error(), choice);
-    }
-  }
-  if (choice.ranked.empty()) return made.back()->error();
-  std::ranges::sort(choice.ranked, better);
+  const std::vector<Error> errors = look_at(task, shapes, choice);
+  look_at(task, with_other_schedules(task, choice), choice);
+  if (choice.ranked.empty()) return errors.back();
   return choice;
 }
 
 }  // namespace
+
+std::vector<ScheduleSpec> searched_schedules(std::optional<std::int64_t> chunks) {
+  std::vector<ScheduleSpec> schedules = {{schedule::ScheduleKind::kOneFOneB, 1},
+                                         {schedule::ScheduleKind::kInterleaved, 2},
+                                         {schedule::ScheduleKind::kInterleaved, 4},
+                                         {schedule::ScheduleKind::kZbH1, 1},
+                                         {schedule::ScheduleKind::kZbV, 2}};
+  if (chunks) {
+    std::erase_if(schedules, [&](const ScheduleSpec& one) { return one.chunks != *chunks; });
+    if (schedules.empty()) {
+      schedules = {{schedule::ScheduleKind::kInterleaved, static_cast<std::int32_t>(*chunks)}};
+    }
+  }
+  return schedules;
+}
 
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) {
   OMNIBAL_ASSIGN(SizeChoice choice, first_look(task, progress));
@@ -113,7 +161,8 @@ Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) 
   for (std::size_t i = 0; i < refined && choice.ranked[i].gpu_days <= worth; ++i) {
     report(progress, "choosing caps of the best sizes", static_cast<std::int64_t>(i),
            static_cast<std::int64_t>(refined));
-    Result<SizeCandidate> full = predict_in_full(task, choice.ranked[i].sizes);
+    Result<SizeCandidate> full =
+        predict_in_full(task, {choice.ranked[i].sizes, choice.ranked[i].schedule});
     if (full) choice.ranked[i] = *std::move(full);
   }
   std::ranges::sort(choice.ranked, better);

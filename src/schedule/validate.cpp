@@ -44,19 +44,20 @@ Status check_actions(const Schedule& schedule, ActionTable& seen) {
     for (const Action& action : schedule.ranks[rank]) {
       const std::int32_t stage = action.stage.value();
       const std::int32_t micro_batch = action.micro_batch.value();
-      const std::string text = fmt::format("{} on rank {}", to_text(action), rank);
+      const auto text = [&] { return fmt::format("{} on rank {}", to_text(action), rank); };
       if (stage < 0 || stage >= schedule.num_stages || micro_batch < 0 ||
           micro_batch >= schedule.num_micro_batches) {
-        return violation(text + " is out of range");
+        return violation(text() + " is out of range");
       }
       const RankIndex owner = rank_of(schedule, action.stage, action.micro_batch);
       if (static_cast<std::size_t>(owner.value()) != rank) {
-        return violation(fmt::format("{}, but rank {} runs stage {}", text, owner.value(), stage));
+        return violation(
+            fmt::format("{}, but rank {} runs stage {}", text(), owner.value(), stage));
       }
       if (!is_compute(action.kind) && !transfer_has_partner(schedule, action)) {
-        return violation(text + " has no partner on another rank");
+        return violation(text() + " has no partner on another rank");
       }
-      if (seen[action]++ != 0) return violation(text + " stands there twice");
+      if (seen[action]++ != 0) return violation(text() + " stands there twice");
     }
   }
   return {};

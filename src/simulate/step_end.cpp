@@ -79,6 +79,8 @@ DeviceGroup group_of_stage(const StepEndCase& step, std::size_t stage) {
 
 }  // namespace
 
+std::string_view to_string(Reduction reduction) { return name_in(kReductions, reduction); }
+
 std::vector<std::string> reduction_names() { return names_in(kReductions); }
 
 Result<Reduction> parse_reduction(std::string_view text) {

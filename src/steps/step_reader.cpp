@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "omnibal/steps/row_order.h"
 #include "steps/step_layout.h"
 
 namespace omnibal::steps {
@@ -91,6 +92,15 @@ void StepReader::enter_epoch() {
 }
 
 std::vector<std::int64_t> StepReader::packs() const {
+  std::vector<std::int64_t> packs = dealt_packs();
+  const bool in_the_plan = cursor_.at.epoch == 0 && layout_->pool.table == source_.table;
+  if (source_.options.row_order == RowOrder::kLightEnds && !in_the_plan) {
+    put_light_ends_outside(packs, layout_->sizes().dp, source_.loads, source_.options.forward);
+  }
+  return packs;
+}
+
+std::vector<std::int64_t> StepReader::dealt_packs() const {
   const auto [dp, micro_batches] = layout_->sizes();
   std::vector<std::int64_t> packs(static_cast<std::size_t>(dp * micro_batches));
   if (layout_->is_rest(cursor_.at.epoch)) {

@@ -15,8 +15,8 @@ TEST(Planner, AblationHasThePapersRowsThenOurs) {
   ASSERT_TRUE(plan.ok()) << to_text(plan.error());
   std::vector<std::string> names;
   for (const AblationRow& row : plan->ablation) names.push_back(row.name);
-  EXPECT_THAT(names,
-              testing::ElementsAre("baseline", "+data", "+model", "+memory", "+joint", "+steps"));
+  EXPECT_THAT(names, testing::ElementsAre("baseline", "+data", "+model", "+memory", "+joint",
+                                          "+steps", "+order"));
   EXPECT_DOUBLE_EQ(plan->ablation.front().speedup, 1);
 }
 

@@ -15,9 +15,10 @@ SHARED_LENGTHS = ROOT.parent / "shared" / "data" / "lengths"
 W_PROFILE = ROOT / "tests" / "data" / "w.json"
 
 # InternVL-Chat-1.5 on 64 A100 as in the paper's ablation.
-PAPER_PLAN = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", "64",
-              "--tp", "2", "--pp", "4", "--dp", "8", "--global-batch", "1024",
-              "--vision-cap", "9", "--token-cap", "4096"]
+PAPER_RUN = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", "64",
+             "--tp", "2", "--pp", "4", "--dp", "8", "--global-batch", "1024",
+             "--vision-cap", "9", "--token-cap", "4096"]  # the schedule is open
+PAPER_PLAN = ["--schedule", "1f1b", *PAPER_RUN]
 
 
 PLAN_FILES = ["plan.json", "profile.json", "pack_offsets.npy", "pack_samples.npy", "steps.npy",

@@ -64,10 +64,10 @@ def test_the_papers_rows_do_not_depend_on_chosen_caps(small_corpus):
         "baseline", "+data", "+model", "+memory"]
     assert chosen["ablation"][:4] == given["ablation"][:4]
     for answer in (chosen, given):  # packer auto in both
-        assert [row["name"] for row in answer["ablation"][4:]] == ["+packs", "+joint", "+steps"]
+        assert [row["name"] for row in answer["ablation"][4:]] == ["+packs", "+joint", "+steps", "+order"]
         assert answer["ablation"][6]["step_s"] < answer["ablation"][5]["step_s"] <= 1.001 * answer["ablation"][4]["step_s"]
     papers = ask("plan", small_corpus, *PAPER_PLAN, "--method", "isf", "--dry-run")
-    assert [row["name"] for row in papers["ablation"][4:]] == ["+joint", "+steps"]
+    assert [row["name"] for row in papers["ablation"][4:]] == ["+joint", "+steps", "+order"]
     assert chosen["prediction"]["gpu_days"] <= given["prediction"]["gpu_days"]
 
 

@@ -77,3 +77,18 @@ def test_isf_packs_real_lengths_like_the_released_code(vision_cap, packs):
                  "--token-cap", "4096", "--rounds", "50", "--token-floor", "3968")
     assert answer["packs"] == pytest.approx(packs, rel=0.005)
     assert answer["placed"] + answer["rejected"] == answer["samples"] == 30730
+
+
+def test_order_inside_steps_gains(paper_plan):
+    days = {row["name"]: row["gpu_days"] for row in paper_plan["ablation"]}
+    assert days["+order"] < 0.98 * days["+steps"]
+
+
+def test_zero3_pair_at_one_rate(internvl_corpus):
+    """The rate is fitted on the balanced run; the unbalanced one is predicted."""
+    paper = {"baseline": 38.9, "balanced": 25.3}
+    probe = ask("plan", internvl_corpus, *PAPER_PLAN, "--zero3", 100, "--dry-run")["zero3"]
+    rate = 100 * probe["balanced"]["gpu_days"] / paper["balanced"]
+    fitted = ask("plan", internvl_corpus, *PAPER_PLAN, "--zero3", rate, "--dry-run")["zero3"]
+    for run, gpu_days in paper.items():
+        assert fitted[run]["gpu_days"] == pytest.approx(gpu_days, rel=0.05)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import PAPER_PLAN, ask, refuse, run
+from conftest import PAPER_PLAN, PAPER_RUN, ask, refuse, run
 
 MODEL = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--tp", 2, "--dp", 8]
 CUT = ["--pp", 4, "--micro-batches", 32]
@@ -167,6 +167,9 @@ def test_a_plan_with_choices_verifies_and_simulates(selective_plan, small_corpus
     assert ask("verify", selective_plan)["ok"]
     stages = document["partition"]["stages"]
     assert max(stage["peak_bytes"] for stage in stages) <= 42 * 10**9
+    assert document["prediction"]["peak_bytes_worst_pack"] <= document["prediction"]["peak_bytes"]
+    assert 0 <= document["certificate"]["gap"] < 0.05
+    assert all(case["loss"] >= 0 and case["recompute_choice"] for case in document["sensitivity"])
     full = ask("plan", small_corpus, *PAPER_PLAN, "--memory", "42GB", "--dry-run")
     assert "recompute_choice" not in full
     assert document["prediction"]["step_s"] < full["prediction"]["step_s"]
@@ -212,7 +215,7 @@ def test_a_plan_with_adapters(small_corpus, tmp_path):
 
 @pytest.mark.parametrize("schedule", ["interleaved", "zb-v"])
 def test_plans_of_other_schedules_take_choices(small_corpus, tmp_path, schedule):
-    sizes = [*PAPER_PLAN, "--schedule", schedule, "--memory", "62GB"]
+    sizes = [*PAPER_RUN, "--schedule", schedule, "--memory", "62GB"]
     named = ask("plan", small_corpus, *sizes, "--recompute-choices", "selective",
                 "--out", tmp_path / "plan")
     assert named["recompute_choice"]

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import PAPER_PLAN, W_PROFILE, ask, assign, refuse, run
+from conftest import PAPER_RUN, W_PROFILE, ask, assign, refuse, run
 
 KINDS = [("1f1b", 1), ("gpipe", 1), ("interleaved", 2), ("interleaved", 3), ("zb-h1", 1), ("zb-v", 2)]
 
@@ -90,7 +90,7 @@ def plans(small_corpus, tmp_path_factory):
     made = {}
     for kind, chunks in KINDS:
         directory = tmp_path_factory.mktemp("schedules") / "plan"
-        ask("plan", small_corpus, *PAPER_PLAN, "--schedule", kind, "--chunks", chunks, "--out",
+        ask("plan", small_corpus, *PAPER_RUN, "--schedule", kind, "--chunks", chunks, "--out",
             directory)
         made[kind, chunks] = directory
     return made

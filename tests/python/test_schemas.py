@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from conftest import PAPER_PLAN, ROOT, W_PROFILE, ask, refuse, write_lengths
+from conftest import PAPER_PLAN, PAPER_RUN, ROOT, W_PROFILE, ask, refuse, write_lengths
 
 
 def check(document, name):
@@ -134,7 +134,7 @@ def test_answers(small_corpus, small_plan, tmp_path):
 def test_answers_of_other_schedules(small_corpus, kind, tmp_path):
     schedule = ["--schedule", kind]
     validate_answer(ask("partition", W_PROFILE, "--pp", 4, "--micro-batches", 8, *schedule), "partition")
-    validate_answer(ask("plan", small_corpus, *PAPER_PLAN, *schedule, "--out", tmp_path / "plan"), "plan")
+    validate_answer(ask("plan", small_corpus, *PAPER_RUN, *schedule, "--out", tmp_path / "plan"), "plan")
     check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
 
 

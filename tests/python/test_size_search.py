@@ -21,6 +21,24 @@ def test_a_plan_without_sizes_verifies_and_says_why_the_others_lose(small_corpus
     assert ask("verify", tmp_path / "plan")["ok"]
 
 
+def test_an_open_schedule_is_searched_and_a_given_one_is_not(small_corpus, tmp_path):
+    sizes = ("--gpus", 16, "--tp", 2, "--pp", 4)
+    plan = ask("plan", small_corpus, *MODEL, *sizes, "--out", tmp_path / "plan")
+    candidates = plan["search"]["candidates"]
+    assert all(c["parallel"]["tp"] == 2 and c["parallel"]["pp"] == 4 for c in candidates)
+    assert {c["schedule"]["kind"] for c in candidates} == {"1f1b", "interleaved", "zb-h1", "zb-v"}
+    assert plan["schedule"] == candidates[0]["schedule"]
+    assert ask("verify", tmp_path / "plan")["ok"]
+    given = ask("plan", small_corpus, *MODEL, *sizes, "--schedule", "1f1b", "--dry-run")
+    assert "search" not in given and given["schedule"] == {"kind": "1f1b", "chunks": 1}
+    assert plan["prediction"]["gpu_days"] < given["prediction"]["gpu_days"]
+
+
+def test_chunks_restrict_the_search(small_corpus):
+    plan = ask("plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 2, "--pp", 4, "--chunks", 3, "--dry-run")
+    assert plan["schedule"] == {"kind": "interleaved", "chunks": 3}
+
+
 def test_a_given_size_stays(small_corpus):
     plan = ask("plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 4, "--dry-run")
     assert plan["parallel"]["tp"] == 4
@@ -28,12 +46,12 @@ def test_a_given_size_stays(small_corpus):
 
 
 def test_the_fewest_gpus_within_hours(small_corpus):
-    plan = ask("plan", small_corpus, *MODEL, "--hours", 1, "--gpus", 64, "--dry-run")
+    plan = ask("plan", small_corpus, *MODEL, "--hours", 0.5, "--gpus", 64, "--dry-run")
     counts = plan["search"]["counts"]
     chosen = plan["search"]["gpus"]
     parallel = plan["parallel"]
     assert parallel["tp"] * parallel["pp"] * parallel["dp"] == chosen
-    assert all((hours(count) <= 1) == (count["gpus"] >= chosen) for count in counts)
+    assert all((hours(count) <= 0.5) == (count["gpus"] >= chosen) for count in counts)
     assert any(count["gpus"] < chosen for count in counts)
 
 

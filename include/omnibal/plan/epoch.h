@@ -2,7 +2,7 @@
 //
 // Every step of an epoch simulated with the real load of every pack.
 //
-//   const StepPipeline pipeline{compiled, stage_costs(profile, cuts, recompute), links};
+//   const StepPipeline pipeline{compiled, stage_costs(profile, cuts, recompute), links, end};
 //   const std::vector<double> seconds = step_seconds(pipeline, steps, loads, threads);
 //
 // Not for a look into one step: fill_step_times and simulate/pipeline.h.
@@ -16,6 +16,7 @@
 #include "omnibal/metrics/loads.h"
 #include "omnibal/simulate/pipeline.h"
 #include "omnibal/simulate/stage_times.h"
+#include "omnibal/simulate/step_end.h"
 #include "omnibal/steps/step_table.h"
 
 namespace omnibal::plan {
@@ -25,6 +26,7 @@ struct StepPipeline {
   simulate::CompiledSchedule schedule;
   std::vector<simulate::StageCost> stages;
   std::vector<std::vector<cluster::Link>> links;  // [dp][stages - 1]; empty: transfers take no time
+  simulate::StepEnd end = {};                     // empty: a step ends with its last backward
 };
 
 /// The links of every data-parallel rank, between the stages of `schedule`.
@@ -44,8 +46,8 @@ void fill_step_times(const StepPipeline& pipeline, const steps::StepTable& steps
                      std::span<const metrics::PackLoad> loads, std::int64_t step, std::int64_t rank,
                      simulate::PipelineTimes& times);
 
-/// Seconds of each step: the slowest data-parallel rank's makespan. The same for any number of
-/// threads. O(simulated actions).
+/// Seconds of each step: the slowest data-parallel rank's makespan, then the end of the step. The
+/// same for any number of threads. O(simulated actions).
 std::vector<double> step_seconds(const StepPipeline& pipeline, const steps::StepTable& steps,
                                  std::span<const metrics::PackLoad> loads, int threads);
 

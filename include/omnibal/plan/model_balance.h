@@ -106,6 +106,8 @@ codec::Json to_json(const ModelBalance& balance);
 /// named choice: its name by layer index.
 codec::Json recompute_json(recompute::RecomputeMask recompute,
                            const std::vector<cost::NamedChoice>& named);
+/// `certificate.cuts[]`.
+codec::Json to_json(const std::vector<joint::CutReason>& reasons);
 /// One entry of `stages[]`, of `ranks[]`.
 codec::Json to_json(const metrics::StageSummary& stage);
 codec::Json to_json(const metrics::RankSummary& rank);

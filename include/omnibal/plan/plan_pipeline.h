@@ -30,6 +30,7 @@ struct PlanPipeline {
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;  // layers that spare memory at all
   cost::Profile profile;               // as they do: its recompute_s and recomputed_bytes
+  simulate::Reduction update = simulate::Reduction::kNone;
   StepPipeline steps;
 };
 

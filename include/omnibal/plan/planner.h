@@ -28,8 +28,12 @@
 #include "omnibal/partition/partition.h"
 #include "omnibal/plan/data_plan.h"
 #include "omnibal/plan/limit_search.h"
+#include "omnibal/plan/plan_certificate.h"
+#include "omnibal/plan/sensitivity.h"
+#include "omnibal/plan/zero3_prediction.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/schedule/schedule.h"
+#include "omnibal/simulate/step_end.h"
 
 namespace omnibal::plan {
 
@@ -42,7 +46,8 @@ struct PlanRequest {
   std::optional<std::int64_t> memory_bytes;  // of a device; absent: the cluster's, less its reserve
   std::optional<cost::Profile> profile;      // absent: analytic
   cost::HeadPolicy heads = cost::HeadPolicy::kReplicate;
-  bool free_links = false;  // the prediction without communication
+  bool free_links = false;            // the prediction without communication
+  std::optional<double> zero3_flops;  // predict the same corpus on ZeRO-3 too, at this rate
   /// Of the choices that the profile names, those that layers may take.
   cost::ChoiceSet choices = cost::ChoiceSet::kFull;
   DataPlanOptions data;  // `steps` is filled in by make_plan
@@ -58,6 +63,8 @@ struct Prediction {
   double gpu_days = 0;          // of one epoch
   double hours = 0;             // of one epoch
   std::int64_t peak_bytes = 0;  // of the fullest rank, at the caps
+  /// The same at the element-wise largest load of the plan's packs.
+  std::int64_t peak_bytes_worst_pack = 0;
   double samples_per_s = 0;
   double tokens_per_s_per_gpu = 0;
   double mfu = 0;  // model FLOPs over peak FLOPs
@@ -88,9 +95,15 @@ struct Plan {
   std::vector<metrics::RankSummary> ranks;    // that run them
   std::int64_t memory_bytes = 0;
   bool free_links = false;
+  /// How a step of the prediction ends; kNone with free links, and where the cluster's memory rate
+  /// is not known.
+  simulate::Reduction update = simulate::Reduction::kNone;
   Prediction prediction;
   double bound_gpu_days = 0;  // all work at the achieved rate, nobody idle
   std::vector<AblationRow> ablation;
+  PlanCertificate certificate;
+  std::vector<SensitivityCase> sensitivity;
+  std::optional<Zero3Prediction> zero3;
 };
 
 /// micro-batches a rank and step: global_batch / (dp x micro_batch). Error: kSizesDoNotDivide with

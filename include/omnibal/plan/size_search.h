@@ -26,12 +26,25 @@
 
 namespace omnibal::plan {
 
-/// What the user leaves open: sizes that are not given.
+/// A kind of schedule and how many stages a rank then runs.
+struct ScheduleSpec {
+  schedule::ScheduleKind kind = schedule::ScheduleKind::kOneFOneB;
+  std::int32_t chunks = 1;
+
+  friend bool operator==(const ScheduleSpec&, const ScheduleSpec&) = default;
+};
+
+/// 1F1B, interleaved with 2 and 4 chunks, zb-h1 and zb-v: those of `chunks`, if given. GPipe has
+/// the bubble of 1F1B and holds more.
+std::vector<ScheduleSpec> searched_schedules(std::optional<std::int64_t> chunks = std::nullopt);
+
+/// What the user leaves open: sizes that are not given, and the schedule.
 struct SizeQuestion {
   std::int64_t gpus = 0;
   std::optional<std::int64_t> tp = std::nullopt;
   std::optional<std::int64_t> pp = std::nullopt;
   std::optional<std::int64_t> dp = std::nullopt;
+  std::vector<ScheduleSpec> schedules = {};  // empty: the request's
 };
 
 struct SizeTask {
@@ -53,6 +66,7 @@ struct TimeShares {
 
 struct SizeCandidate {
   cluster::ParallelSizes sizes;
+  ScheduleSpec schedule;
   CapPrediction prediction;  // with the caps that suit these sizes best, of those looked at
   double gpu_days = 0;       // of an epoch
   TimeShares shares;
@@ -72,7 +86,8 @@ struct SizeChoice {
 };
 
 /// Every tp that divides a node, every pp that divides what is left, up to a stage a layer: each
-/// is predicted with a few caps on a few samples, then the best few with caps chosen in full.
+/// is predicted with a few caps on a few samples through the first schedule, those that could win
+/// without idle time through the others too, then the best few with caps chosen in full.
 /// Deterministic for any number of threads. Errors: kSizesDoNotDivide (no sizes multiply to gpus),
 /// kMemoryInfeasible and others where no sizes fit: why the last looked at do not.
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);

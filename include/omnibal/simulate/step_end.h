@@ -30,6 +30,7 @@ enum class Reduction {
   kAllReduce,   // every rank gets all gradients and keeps all optimizer states
   kDistributed  // reduce-scatter, each rank updates its share, all-gather of the weights
 };
+std::string_view to_string(Reduction reduction);
 std::vector<std::string> reduction_names();  // "none", "all-reduce", "distributed"
 /// Error: kInvalidArgument, naming what there is.
 Result<Reduction> parse_reduction(std::string_view text);

@@ -76,7 +76,8 @@ class StepReader {
   /// step keeps its packs; otherwise what has not run is formed anew.
   Result<StepReader> on_ranks(const RankSizes& ranks) const;
 
-  /// The packs of the current step, [micro_batches, dp]. O(packs of a step).
+  /// The packs of the current step, [micro_batches, dp]: in epoch 0 as the plan has them, later in
+  /// the order that options.row_order says. O(packs of a step).
   std::vector<std::int64_t> packs() const;
   /// To the next step; behind the last one of an epoch, to the first of the next.
   void advance();
@@ -87,6 +88,7 @@ class StepReader {
  private:
   StepReader(const StepSource& source, StepCursor cursor, std::shared_ptr<const StepLayout> layout);
   void enter_epoch();
+  std::vector<std::int64_t> dealt_packs() const;
 
   StepSource source_;
   StepCursor cursor_;

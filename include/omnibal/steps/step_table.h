@@ -53,6 +53,10 @@ std::string_view to_string(Tail tail);
 /// Error: kInvalidArgument, naming the policies there are.
 Result<Tail> parse_tail(std::string_view name);
 
+/// In which order the micro-batches of a step run where no simulation has chosen one: at random, or
+/// the light ones at both ends (row_order.h).
+enum class RowOrder { kAsDealt, kLightEnds };
+
 struct StepOptions {
   std::int64_t dp = 8;
   std::int64_t micro_batches = 1;
@@ -61,6 +65,7 @@ struct StepOptions {
   std::uint64_t seed = 0;
   cost::LinearCost forward = {};  // predicts a pack's time; zero: it does not count
   std::optional<std::int64_t> first_pack = std::nullopt;  // its group runs first of all
+  RowOrder row_order = RowOrder::kAsDealt;                // of steps that StepReader deals anew
 };
 
 /// Largest dp * micro_batches accepted.
