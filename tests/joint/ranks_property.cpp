@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules whose ranks run several stages or split their backwards: step time, memory and answers
-// of room joint against the simulator and brute force.
+// Schedules whose ranks run several stages or split their backwards: memory and answers of room
+// joint against the simulator and brute force.
 #include <gmock/gmock.h>
 
-#include "joint/alike_steps.h"
 #include "joint/made_problem.h"
+#include "joint/made_schedule.h"
 #include "omnibal/simulate/stage_memory.h"
 
 namespace omnibal::joint {
@@ -14,59 +14,6 @@ namespace {
 using schedule::ScheduleKind;
 
 constexpr std::array kKinds = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1, ScheduleKind::kZbV};
-
-/// Of 1 to `most_ranks` ranks and 1 to `most_micro_batches`.
-schedule::Schedule random_schedule(PhiloxRng& rng, ScheduleKind kind, std::uint32_t most_ranks,
-                                   std::uint32_t most_micro_batches, std::uint32_t most_chunks) {
-  std::int32_t chunks = schedule::fewest_chunks(kind);
-  if (kind == ScheduleKind::kInterleaved) {
-    chunks += static_cast<std::int32_t>(rng.below(most_chunks - 1));
-  }
-  const auto ranks = static_cast<std::int32_t>(1 + rng.below(most_ranks));
-  return *schedule::make_schedule(kind, ranks * chunks,
-                                  static_cast<std::int32_t>(1 + rng.below(most_micro_batches)),
-                                  {.chunks = chunks});
-}
-
-std::vector<SplitStageTime> random_times(PhiloxRng& rng, const schedule::Schedule& schedule) {
-  const bool splits = has_weight_grads(schedule);
-  const std::uint32_t spread = 1 + rng.below(3) * rng.below(400);
-  std::vector<SplitStageTime> times;
-  for (std::int32_t s = 0; s < schedule.num_stages; ++s) {
-    times.push_back({100 + rng.below(spread), rng.below(100 + 2 * spread),
-                     splits ? rng.below(100 + spread) : 0});
-  }
-  return times;
-}
-
-double simulated(const schedule::Schedule& schedule, const std::vector<SplitStageTime>& stages) {
-  auto times = simulate::PipelineTimes::zeros(schedule.num_stages, schedule.num_micro_batches);
-  for (std::int32_t m = 0; m < schedule.num_micro_batches; ++m) {
-    for (std::int32_t s = 0; s < schedule.num_stages; ++s) {
-      const SplitStageTime& time = stages[static_cast<std::size_t>(s)];
-      const std::size_t cell = times.index(m, s);
-      times.forward_s[cell] = static_cast<double>(time.forward);
-      times.backward_s[cell] = static_cast<double>(time.backward + time.weight_grad);
-      times.weight_grad_s[cell] = static_cast<double>(time.weight_grad);
-    }
-  }
-  return simulate::makespan(*simulate::compile(schedule), times);
-}
-
-TEST(AlikeStepsProperty, LengthIsTheMakespanAndBoundIsBelow) {
-  PhiloxRng rng(71, RngStream::kTest);
-  for (int i = 0; i < 1500; ++i) {
-    constexpr std::array kAll = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1,
-                                 ScheduleKind::kZbV, ScheduleKind::kOneFOneB, ScheduleKind::kGPipe};
-    const schedule::Schedule schedule = random_schedule(rng, kAll[i % kAll.size()], 6, 20, 4);
-    const std::vector<SplitStageTime> times = random_times(rng, schedule);
-    AlikeSteps steps(schedule);
-    const Ticks length = steps.length(times);
-    // Whole numbers: doubles add them up exactly.
-    EXPECT_EQ(static_cast<double>(length), simulated(schedule, times)) << i;
-    EXPECT_LE(steps.bound(times), length) << i << ": " << to_string(schedule.kind);
-  }
-}
 
 /// Bytes by the simulator's replay of the schedule's lists.
 std::vector<std::int64_t> replayed_peaks(const MadeProblem& made, const partition::Cuts& cuts,
