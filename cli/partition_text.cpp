@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cli/recompute_text.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
 
@@ -32,13 +33,11 @@ std::string stage_table(const plan::ModelBalance& balance) {
                                               "peak"}};
   if (several) rows.front().insert(rows.front().begin() + 1, "rank");
   for (const metrics::StageSummary& stage : balance.stages) {
-    const auto first = balance.best.recompute.begin() + stage.first_layer;
     rows.push_back(
         {fmt::format("{}", rows.size() - 1),
          fmt::format("{}-{}", stage.first_layer, stage.first_layer + stage.num_layers - 1),
          ms(stage.forward_s), ms(stage.backward_s), ms(stage.recompute_s),
-         fmt::format("{} of {}", std::count(first, first + stage.num_layers, true),
-                     stage.num_layers),
+         recomputed_text(stage, balance.best.choices, balance.best.named),
          fmt::format("{}", stage.in_flight), format_bytes(stage.static_bytes),
          format_bytes(stage.peak_bytes)});
     if (several) rows.back().insert(rows.back().begin() + 1, fmt::format("{}", stage.rank));

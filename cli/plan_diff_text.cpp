@@ -29,8 +29,8 @@ std::string change_text(const plan::PlanChange& change) {
 std::string changes_table(const std::vector<plan::PlanChange>& changes) {
   std::vector<std::vector<std::string>> rows = {{"", "there", "here", ""}};
   for (const plan::PlanChange& change : changes) {
-    rows.push_back({change.key, value_text(change.other), value_text(change.now),
-                    change_text(change)});
+    rows.push_back(
+        {change.key, value_text(change.other), value_text(change.now), change_text(change)});
   }
   return text_table(rows);
 }

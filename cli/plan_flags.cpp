@@ -34,6 +34,7 @@ codec::Json sizes_json(const PlanFlags& flags, const cluster::ParallelSizes& siz
 std::vector<Flag> resource_flags(PlanFlags& flags) {
   return {
       memory_flag(&flags.memory, "the cluster's less its reserve"),
+      recompute_choices_flag(&flags.recompute_choices),
       {.name = "--links",
        .target = &flags.links,
        .help = "Transfers, reduction of gradients and optimizer in the prediction; the ablation is "
@@ -79,6 +80,8 @@ codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& s
   json["cluster"] = flags.model.cluster;
   json["heads"] = flags.model.heads;
   json["freeze"] = flags.model.freeze;
+  json.update(adapters_json(flags.model));
+  if (flags.recompute_choices != "full") json["recompute_choices"] = flags.recompute_choices;
   json.update(sizes_json(flags, sizes));
   json["global_batch"] = flags.global_batch;
   json["schedule"] = flags.schedule.empty() ? codec::Json(nullptr) : codec::Json(flags.schedule);

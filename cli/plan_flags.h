@@ -25,6 +25,7 @@ struct PlanFlags {
   std::string schedule;  // empty: searched
   std::optional<std::int64_t> chunks;
   std::optional<ByteSize> memory;
+  std::string recompute_choices = "full";
   std::string profile;
   StepFlags steps;
   std::string layout = "integrated";

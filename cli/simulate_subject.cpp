@@ -51,10 +51,36 @@ Result<partition::Cuts> cuts_of_flags(const SimulateFlags& flags, std::size_t nu
   return cuts;
 }
 
-Result<recompute::RecomputeMask> mask_of_flags(const SimulateFlags& flags, std::size_t num_layers) {
+/// "0-9:mlp".
+Result<std::vector<cost::NamedChoice>> named_choices_of(const SimulateFlags& flags) {
+  std::vector<cost::NamedChoice> named;
+  for (const std::string& text : flags.recompute_choice) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) {
+      return Error(ErrorCode::kInvalidArgument, "which choice do the layers take?")
+          .at_key("--recompute-choice")
+          .with_value(text)
+          .with_hint("write layers and a name of the profile's recompute_choices: 0-9:mlp");
+    }
+    OMNIBAL_ASSIGN(const std::vector<std::int64_t> layers,
+                   parse_index_list(text.substr(0, colon), "--recompute-choice"));
+    for (const std::int64_t layer : layers) named.push_back({layer, text.substr(colon + 1)});
+  }
+  return named;
+}
+
+/// Sets profile and recomputation of the subject as the flags say.
+Status spare_memory(const SimulateFlags& flags, const cost::Profile& profile,
+                    SimulateSubject& subject) {
   OMNIBAL_ASSIGN(const std::vector<std::int64_t> recomputed,
                  parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
-  return recompute::mask_of(recomputed, num_layers);
+  OMNIBAL_ASSIGN(const recompute::RecomputeMask whole,
+                 recompute::mask_of(recomputed, profile.layers.size()));
+  OMNIBAL_ASSIGN(const std::vector<cost::NamedChoice> named, named_choices_of(flags));
+  OMNIBAL_ASSIGN(const cost::LayerChoices choices, cost::choices_of(profile, whole, named));
+  subject.recompute = cost::spares_memory(choices);
+  subject.profile = cost::with_choices(profile, choices);
+  return {};
 }
 
 /// The schedule of --schedule (else of the subject's kind) and --chunks for the subject's stages
@@ -134,7 +160,7 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_RETURN_IF_ERROR(check_step(plan, flags.step.value_or(0)));
   const std::size_t num_layers = plan.profile()->layers.size();
-  SimulateSubject subject{.profile = *plan.profile(),
+  SimulateSubject subject{.profile = std::move(pipeline.profile),
                           .cuts = std::move(pipeline.cuts),
                           .recompute = std::move(pipeline.recompute),
                           .schedule = std::move(pipeline.schedule),
@@ -146,8 +172,8 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
   if (flags.cuts) {
     OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, num_layers));
   }
-  if (flags.recompute_layers) {
-    OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, num_layers));
+  if (flags.recompute_layers || !flags.recompute_choice.empty()) {
+    OMNIBAL_RETURN_IF_ERROR(spare_memory(flags, *plan.profile(), subject));
   }
   if (flags.schedule || flags.chunks || flags.cuts) {
     OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
@@ -198,11 +224,11 @@ Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
       refuse_flags({{"--step", flags.step.has_value()}}, "--profile, which has no steps"));
   OMNIBAL_RETURN_IF_ERROR(check_vision(flags));
   SimulateSubject subject;
-  OMNIBAL_ASSIGN(subject.profile, cost::read_profile(*flags.profile));
-  OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, subject.profile));
+  OMNIBAL_ASSIGN(const cost::Profile profile, cost::read_profile(*flags.profile));
+  OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, profile));
   subject.loads.push_back(loads);
-  OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, subject.profile.layers.size()));
-  OMNIBAL_ASSIGN(subject.recompute, mask_of_flags(flags, subject.profile.layers.size()));
+  OMNIBAL_ASSIGN(subject.cuts, cuts_of_flags(flags, profile.layers.size()));
+  OMNIBAL_RETURN_IF_ERROR(spare_memory(flags, profile, subject));
   OMNIBAL_ASSIGN(subject.schedule, schedule_of_flags(flags, subject));
   OMNIBAL_RETURN_IF_ERROR(check_pp(flags, subject.schedule));
   subject.sizes = {.tp = flags.tp.value_or(1),

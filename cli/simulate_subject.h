@@ -27,6 +27,7 @@ struct SimulateFlags {
   std::optional<std::string> profile;
   std::optional<std::string> cuts;
   std::optional<std::string> recompute_layers;
+  std::vector<std::string> recompute_choice;
   std::optional<std::int64_t> micro_batches;
   std::optional<std::string> schedule;
   std::optional<std::int64_t> chunks;
@@ -43,7 +44,7 @@ struct SimulateFlags {
 
 /// What is simulated, from either form of the command.
 struct SimulateSubject {
-  cost::Profile profile;
+  cost::Profile profile;  // of layers as they spare memory
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;
   schedule::Schedule schedule;

@@ -21,6 +21,7 @@ struct PartitionFlags {
   std::optional<std::int64_t> micro_batches;
   std::string method = "joint";
   std::optional<std::string> recompute;
+  std::string recompute_choices = "full";
   std::optional<ByteSize> memory;
   std::string schedule = "1f1b";
   std::optional<std::int64_t> chunks;
@@ -84,8 +85,10 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
         .with_hint("use --method joint, or drop --keep-together, --forbid-cut and --restrict");
   }
   OMNIBAL_RETURN_IF_ERROR(read_constraints(flags, profile, request.constraints));
+  OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   if (flags.memory) request.memory_bytes = flags.memory->bytes;
   if (cluster) {
+    request.host_share_bytes = cluster->host_share_bytes();
     OMNIBAL_ASSIGN(const schedule::Schedule lists,  // for the ranks of the stages
                    schedule::make_schedule(request.schedule, request.num_stages, 1,
                                            {.chunks = request.chunks}));
@@ -166,6 +169,7 @@ std::vector<Flag> method_flags(PartitionFlags& flags) {
        .help = "Which layers recompute; joint with method joint, else bar if --memory is given, "
                "else none",
        .choices = plan::recompute_methods()},
+      recompute_choices_flag(&flags.recompute_choices),
       {.name = "--radius",
        .target = &flags.radius,
        .help = "bmp: layers by which every cut may move from the anchor; joint starts there too",

@@ -58,6 +58,7 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
     OMNIBAL_ASSIGN(request.profile, cost::read_profile(flags.profile));
   }
   request.heads = head_policy(flags.model);
+  OMNIBAL_ASSIGN(request.choices, cost::parse_choice_set(flags.recompute_choices));
   request.free_links = flags.links == "free";
   if (flags.zero3) {
     OMNIBAL_ASSIGN(request.zero3_flops, plan::zero3_rate(*flags.zero3, cluster));

@@ -126,6 +126,11 @@ std::vector<Flag> step_flags(SimulateFlags& flags) {
            .help = "Layers that recompute their activations, as 0-9,50 [default: the plan's own, "
                    "or none]",
            .value_name = "LIST"},
+          {.name = "--recompute-choice",
+           .target = &flags.recompute_choice,
+           .help = "Layers that spare memory by a choice that the profile names, as "
+                   "0-9:mlp,12:attention; with --recompute-layers all that do",
+           .value_name = "LIST:NAME,..."},
           {.name = "--schedule",
            .target = &flags.schedule,
            .help = "Pipeline schedule [default: the plan's own, or 1f1b]",

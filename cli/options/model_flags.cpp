@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "omnibal/cluster/cluster.h"
+#include "omnibal/cost/recompute_choices.h"
 
 namespace omnibal::cli {
 
@@ -67,6 +68,55 @@ Flag memory_flag(FlagTarget target, const std::string& otherwise) {
           .value_name = "SIZE"};
 }
 
+Flag recompute_choices_flag(FlagTarget target) {
+  return {.name = "--recompute-choices",
+          .target = target,
+          .help =
+              "How a layer may spare memory: by recomputing all of itself; besides, by "
+              "recomputing a part that the profile names (attention, mlp); besides, by moving "
+              "its activations to the host's memory",
+          .choices = cost::choice_sets()};
+}
+
+namespace {
+
+constexpr std::int64_t kLargestRank = 1 << 16;
+
+std::vector<Flag> adapter_flags(ModelFlags& flags) {
+  return {{.name = "--lora",
+           .target = &flags.lora,
+           .help = "Parts of which adapters alone are trained (LoRA)",
+           .value_name = "PART,...",
+           .choices = {"vision", "llm"}},
+          {.name = "--lora-rank",
+           .target = &flags.lora_rank,
+           .help = fmt::format("Rank of the adapters [default: {}]", kLoraRank),
+           .value_name = "N",
+           .min = 1,
+           .max = kLargestRank},
+          {.name = "--lora-targets",
+           .target = &flags.lora_targets,
+           .help = "Linear layers of a block that have an adapter; qkv is one on the fused "
+                   "projection [default: all]",
+           .value_name = "NAME,...",
+           .choices = model::adapter_targets()}};
+}
+
+std::vector<std::string> lora_targets(const ModelFlags& flags) {
+  return flags.lora_targets.empty() ? std::vector<std::string>{"all"} : flags.lora_targets;
+}
+
+}  // namespace
+
+codec::Json adapters_json(const ModelFlags& flags) {
+  codec::Json json = codec::Json::object();
+  if (flags.lora.empty()) return json;
+  json["lora"] = flags.lora;
+  json["lora_rank"] = flags.lora_rank.value_or(kLoraRank);
+  json["lora_targets"] = lora_targets(flags);
+  return json;
+}
+
 std::vector<Flag> model_flags(ModelFlags& flags) {
   std::vector<Flag> table = {
       model_flag(&flags.model, "Model"),
@@ -82,13 +132,22 @@ std::vector<Flag> model_flags(ModelFlags& flags) {
        .value_name = "PART,...",
        .choices = {"vision", "projector", "llm"}}};
   table[0].required = table[1].required = true;
-  return table;
+  return joined({std::move(table), adapter_flags(flags)});
 }
 
 Result<model::ModelSpec> load_model(const ModelFlags& flags) {
   OMNIBAL_ASSIGN(model::ModelSpec model, model::load_model(flags.model));
   for (const std::string& part : flags.freeze) {
     OMNIBAL_RETURN_IF_ERROR(model::freeze(model, part));
+  }
+  if (flags.lora.empty() && (flags.lora_rank || !flags.lora_targets.empty())) {
+    return Error(ErrorCode::kInvalidArgument, "adapters of which part?")
+        .at_key(flags.lora_rank ? "--lora-rank" : "--lora-targets")
+        .with_hint("say it with --lora: vision, llm or both");
+  }
+  for (const std::string& part : flags.lora) {
+    OMNIBAL_RETURN_IF_ERROR(
+        model::add_adapters(model, part, flags.lora_rank.value_or(kLoraRank), lora_targets(flags)));
   }
   return model;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/options/flag.h"
 #include "omnibal/base/result.h"
+#include "omnibal/codec/json.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/model/model.h"
 #include "omnibal/schedule/schedule.h"
@@ -25,12 +26,21 @@ struct ModelFlags {
   std::string cluster;
   std::string heads = "replicate";
   std::vector<std::string> freeze;
+  std::vector<std::string> lora;
+  std::optional<std::int64_t> lora_rank;
+  std::vector<std::string> lora_targets;
 };
 
-/// --model, --cluster (both required), --heads, --freeze.
+/// Of adapters where --lora does not say.
+inline constexpr std::int64_t kLoraRank = 16;
+/// The adapters' flags as provenance has them; empty without adapters.
+codec::Json adapters_json(const ModelFlags& flags);
+
+/// --model, --cluster (both required), --heads, --freeze, --lora, --lora-rank, --lora-targets.
 std::vector<Flag> model_flags(ModelFlags& flags);
 
-/// The model with its frozen parts. Errors: those of model::load_model, model::freeze.
+/// The model with its frozen parts and adapters. Errors: those of model::load_model, model::freeze,
+/// model::add_adapters; a rank or targets without --lora.
 Result<model::ModelSpec> load_model(const ModelFlags& flags);
 cost::HeadPolicy head_policy(const ModelFlags& flags);
 
@@ -45,6 +55,8 @@ std::int32_t chunks_of(const std::optional<std::int64_t>& asked, schedule::Sched
 /// A number of devices, ranks, stages or the like: N from 1 to kMostDevices.
 Flag count_flag(std::string name, FlagTarget target, std::string help);
 Flag micro_batches_flag(FlagTarget target);
+/// Which ways to spare memory layers may take.
+Flag recompute_choices_flag(FlagTarget target);
 Flag memory_flag(FlagTarget target, const std::string& otherwise);
 
 }  // namespace omnibal::cli

@@ -42,25 +42,24 @@ Status read_rate(const JsonFields& fields, std::string_view key, bool required, 
 
 /// "80GiB", or a whole number of bytes.
 Status read_memory(const Json& root, const JsonFields& fields, const std::string& file,
-                   bool required, std::int64_t& bytes) {
-  constexpr const char* kKey = "device_memory";
-  if (!required && !fields.has(kKey)) return {};
-  if (!fields.has(kKey) || !root[kKey].is_string()) {
-    OMNIBAL_ASSIGN(bytes, fields.integer(kKey, 1, kMaxMemory));
+                   const std::string& key, bool required, std::int64_t& bytes) {
+  if (!required && !fields.has(key)) return {};
+  if (!fields.has(key) || !root[key].is_string()) {
+    OMNIBAL_ASSIGN(bytes, fields.integer(key, 1, kMaxMemory));
     return {};
   }
-  OMNIBAL_ASSIGN(const std::string text, fields.text(kKey));
+  OMNIBAL_ASSIGN(const std::string text, fields.text(key));
   Result<std::int64_t> size = parse_bytes(text);
   if (size.ok() && *size >= 1 && *size <= kMaxMemory) {
     bytes = *size;
     return {};
   }
-  return Error(ErrorCode::kOutOfRange, "device_memory is no size of a memory")
+  return Error(ErrorCode::kOutOfRange, key + " is no size of a memory")
       .in_file(file)
-      .at_key(kKey)
+      .at_key(key)
       .with_value(text)
       .with_limit(kMaxMemory)
-      .with_hint("write device_memory = \"80GiB\" or a whole number of bytes");
+      .with_hint("write " + key + " = \"80GiB\" or a whole number of bytes");
 }
 
 Status read_link(const JsonFields& fields, const std::string& file, std::string_view key,
@@ -88,7 +87,8 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
   const JsonFields fields(root, file);
   OMNIBAL_RETURN_IF_ERROR(
       fields.only({"name", "base", "device_memory", "memory_reserve", "peak_flops",
-                   "achieved_flops", "memory_bytes_per_s", "devices_per_node", "inner", "outer"}));
+                   "achieved_flops", "memory_bytes_per_s", "host_bytes_per_s", "host_memory",
+                   "devices_per_node", "inner", "outer"}));
   ClusterSpec cluster;
   const bool required = !fields.has("base");
   if (!required) {
@@ -99,13 +99,17 @@ Result<ClusterSpec> read_cluster(const std::string& file) {
   }
   const std::string stem = std::filesystem::path(file).stem().string();
   OMNIBAL_ASSIGN(cluster.name, fields.text_or("name", stem));
-  OMNIBAL_RETURN_IF_ERROR(read_memory(root, fields, file, required, cluster.device_memory_bytes));
+  OMNIBAL_RETURN_IF_ERROR(
+      read_memory(root, fields, file, "device_memory", required, cluster.device_memory_bytes));
   OMNIBAL_ASSIGN(cluster.memory_reserve,
                  fields.number_or("memory_reserve", cluster.memory_reserve, 0, 0.9));
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "peak_flops", required, cluster.peak_flops));
   OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "achieved_flops", required, cluster.achieved_flops));
   OMNIBAL_RETURN_IF_ERROR(
       read_rate(fields, "memory_bytes_per_s", false, cluster.memory_bytes_per_s));
+  OMNIBAL_RETURN_IF_ERROR(read_rate(fields, "host_bytes_per_s", false, cluster.host_bytes_per_s));
+  OMNIBAL_RETURN_IF_ERROR(
+      read_memory(root, fields, file, "host_memory", false, cluster.host_memory_bytes));
   OMNIBAL_ASSIGN(cluster.devices_per_node,
                  fields.integer_or("devices_per_node", cluster.devices_per_node, 1, 100000));
   OMNIBAL_RETURN_IF_ERROR(read_link(fields, file, "inner", required, cluster.inner));

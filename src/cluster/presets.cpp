@@ -17,6 +17,9 @@ constexpr double kAchievedFraction = kA100Achieved / kA100Peak;
 constexpr double kInnerLatency = 5e-6;
 constexpr double kOuterLatency = 15e-6;
 
+/// Three quarters of the 2 TB that nodes of eight such devices are sold with.
+constexpr std::int64_t kHostMemory = 1'500'000'000'000;
+
 ClusterSpec make_hopper(std::string name, std::int64_t memory, double memory_bytes_per_s) {
   constexpr double kPeak = 989e12;
   return {.name = std::move(name),
@@ -24,6 +27,8 @@ ClusterSpec make_hopper(std::string name, std::int64_t memory, double memory_byt
           .peak_flops = kPeak,
           .achieved_flops = kAchievedFraction * kPeak,
           .memory_bytes_per_s = memory_bytes_per_s,
+          .host_bytes_per_s = 50e9,  // PCIe 5 x 16, as transfers reach it
+          .host_memory_bytes = kHostMemory,
           .inner = {450e9, kInnerLatency},  // NVLink 4, one way
           .outer = {50e9, kOuterLatency}};  // NDR InfiniBand, an adapter a device
 }
@@ -34,6 +39,8 @@ std::array<ClusterSpec, 3> make_clusters() {
                          .peak_flops = kA100Peak,
                          .achieved_flops = kA100Achieved,
                          .memory_bytes_per_s = 2039e9,
+                         .host_bytes_per_s = 25e9,  // PCIe 4 x 16, as transfers reach it
+                         .host_memory_bytes = kHostMemory,
                          .inner = {300e9, kInnerLatency},  // NVLink 3, one way
                          .outer = {25e9, kOuterLatency}};  // HDR InfiniBand
   return {a100, make_hopper("h100-80g", std::int64_t{80} << 30, 3350e9),

@@ -8,8 +8,14 @@ namespace {
 
 /// All that is ever held or sent of a layer, in doubles: sums of what is refused must not overflow.
 double most_bytes(const LayerProfile& layer, const Load& load, double micro_batches) {
-  const double kept = layer.activation_bytes.at(load) + layer.recomputed_bytes.at(load);
-  return layer.static_bytes.at(load) + layer.boundary_bytes.at(load) + micro_batches * kept;
+  double kept = layer.activation_bytes.at(load) + layer.recomputed_bytes.at(load);
+  double transient = layer.transient_bytes ? layer.transient_bytes->at(load) : 0;
+  for (const RecomputeChoice& choice : layer.recompute_choices) {
+    kept += choice.kept_bytes.at(load);
+    transient += choice.transient_bytes.at(load);
+  }
+  return layer.static_bytes.at(load) + layer.boundary_bytes.at(load) + transient +
+         micro_batches * kept;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "omnibal/cost/recompute_choices.h"
+
 namespace omnibal::cost {
 namespace {
 
@@ -20,6 +22,8 @@ LayerProfile as_it_runs(const LayerProfile& layer, bool trainable_before) {
     effective.recompute_s = {};
     effective.activation_bytes = {};
     effective.recomputed_bytes = {};
+    effective.transient_bytes = {};
+    effective.recompute_choices.clear();
   }
   return effective;
 }
@@ -72,7 +76,21 @@ std::vector<LayerCost> evaluate(const Profile& profile, const Load& load) {
     cost.static_bytes = whole_bytes(layer.static_bytes, load);
     cost.boundary_bytes = whole_bytes(layer.boundary_bytes, load);
     cost.can_recompute = cost.recomputed_bytes < cost.activation_bytes;
+    if (layer.transient_bytes) cost.transient_bytes = whole_bytes(*layer.transient_bytes, load);
     costs.push_back(cost);
+  });
+  return costs;
+}
+
+std::vector<std::vector<ChoiceCost>> evaluate_choices(const Profile& profile, const Load& load) {
+  std::vector<std::vector<ChoiceCost>> costs;
+  costs.reserve(profile.layers.size());
+  for_each_layer(profile, [&](const LayerProfile& layer) {
+    std::vector<ChoiceCost>& of_layer = costs.emplace_back();
+    for (const RecomputeChoice& choice : layer.recompute_choices) {
+      of_layer.push_back({choice.recompute_s.at(load), whole_bytes(choice.kept_bytes, load),
+                          whole_bytes(choice.transient_bytes, load)});
+    }
   });
   return costs;
 }
@@ -83,7 +101,10 @@ std::vector<LayerTimes> layer_times(const Profile& profile) {
   for_each_layer(profile, [&](const LayerProfile& layer) {
     LayerTimes row{layer.forward_s, layer.input_grad_s, layer.recompute_s, layer.weight_grad_s};
     row.backward_s += layer.weight_grad_s;
-    times.push_back(row);
+    for (const RecomputeChoice& choice : layer.recompute_choices) {
+      row.choice_s.push_back(choice.recompute_s);
+    }
+    times.push_back(std::move(row));
   });
   return times;
 }

@@ -33,13 +33,27 @@ inline constexpr std::array kCostKeys = {
     CostKey{"boundary_bytes", &LayerProfile::boundary_bytes},
 };
 
+inline constexpr std::string_view kTransientKey = "transient_bytes";
+inline constexpr std::string_view kChoicesKey = "recompute_choices";
+
 /// Every key of a layer.
 inline constexpr auto kLayerKeys = [] {
-  std::array<std::string_view, 4 + kCostKeys.size()> keys = {"name", "kind", "trainable",
-                                                             "parameters"};
-  for (std::size_t i = 0; i < kCostKeys.size(); ++i) keys[4 + i] = kCostKeys[i].name;
+  std::array<std::string_view, 7 + kCostKeys.size()> keys = {
+      "name", "kind", "trainable", "parameters", "adapter_parameters", kTransientKey, kChoicesKey};
+  for (std::size_t i = 0; i < kCostKeys.size(); ++i) keys[7 + i] = kCostKeys[i].name;
   return keys;
 }();
+
+/// The costs of a choice, all but `transient_bytes` required.
+struct ChoiceKey {
+  std::string_view name;
+  LinearCost RecomputeChoice::*member;
+};
+inline constexpr std::array kChoiceKeys = {
+    ChoiceKey{"recompute_s", &RecomputeChoice::recompute_s},
+    ChoiceKey{"kept_bytes", &RecomputeChoice::kept_bytes},
+    ChoiceKey{kTransientKey, &RecomputeChoice::transient_bytes},
+};
 
 struct TermKey {
   std::string_view name;

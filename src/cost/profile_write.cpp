@@ -25,12 +25,27 @@ Json cost_json(const LinearCost& cost) {
   return terms;
 }
 
+Json choice_json(const RecomputeChoice& choice) {
+  Json json = {{"name", choice.name}};
+  for (const ChoiceKey& key : kChoiceKeys) {
+    json[std::string(key.name)] = cost_json(choice.*key.member);
+  }
+  return json;
+}
+
 Json layer_json(const LayerProfile& layer) {
   Json json = {{"name", layer.name}};
   if (layer.kind) json["kind"] = model::to_string(*layer.kind);
   json["trainable"] = layer.trainable;
   json["parameters"] = number(layer.parameters);
+  if (layer.adapter_parameters > 0) json["adapter_parameters"] = number(layer.adapter_parameters);
   for (const CostKey& key : kCostKeys) json[std::string(key.name)] = cost_json(layer.*key.member);
+  if (layer.transient_bytes) json[std::string(kTransientKey)] = cost_json(*layer.transient_bytes);
+  if (layer.recompute_choices.empty()) return json;
+  Json& choices = json[std::string(kChoicesKey)] = Json::array();
+  for (const RecomputeChoice& choice : layer.recompute_choices) {
+    choices.push_back(choice_json(choice));
+  }
   return json;
 }
 

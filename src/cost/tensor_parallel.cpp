@@ -44,13 +44,14 @@ LinearCost all_reduced_bytes(const model::ModelSpec& model, model::LayerKind kin
 }
 
 void add_tensor_parallel_seconds(const LinearCost& bytes, std::int64_t tp,
-                                 const cluster::Link& link, LayerProfile& layer) {
+                                 const cluster::Link& link, bool trains_before,
+                                 LayerProfile& layer) {
   if (tp <= 2) return;
   const auto devices = static_cast<double>(tp);
   const double beyond_two = 2 * (devices - 1) / devices - 1;
   const LinearCost seconds = (beyond_two / link.bytes_per_s) * bytes;
   layer.forward_s += seconds;
-  layer.input_grad_s += seconds;
+  (trains_before ? layer.input_grad_s : layer.weight_grad_s) += seconds;
   layer.recompute_s += seconds;
 }
 

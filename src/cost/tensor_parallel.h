@@ -15,11 +15,13 @@ namespace omnibal::cost {
 LinearCost all_reduced_bytes(const model::ModelSpec& model, model::LayerKind kind,
                              const AnalyticOptions& options);
 
-/// Adds to forward, input gradient (which sums as many bytes) and recomputation of `layer` what a
-/// ring over `tp` devices takes longer than one over two: 2 (tp - 1) / tp of the bytes pass each
-/// hop, the first 1 of it is inside the rate fitted at tp 2 (docs/methods/cost.md). Nothing up to
-/// tp 2. Sequence parallelism moves the same bytes in two halves.
+/// Adds to forward, input gradient (which sums as many bytes; those inside a layer with nothing
+/// trainable before it count among its weight gradient) and recomputation of `layer` what a ring
+/// over `tp` devices takes longer than one over two: 2 (tp - 1) / tp of the bytes pass each hop,
+/// the first 1 of it is inside the rate fitted at tp 2 (docs/methods/cost.md). Nothing up to tp 2.
+/// Sequence parallelism moves the same bytes in two halves.
 void add_tensor_parallel_seconds(const LinearCost& bytes, std::int64_t tp,
-                                 const cluster::Link& link, LayerProfile& layer);
+                                 const cluster::Link& link, bool trains_before,
+                                 LayerProfile& layer);
 
 }  // namespace omnibal::cost

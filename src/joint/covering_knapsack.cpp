@@ -29,7 +29,8 @@ void CoveringKnapsack::clear() {
 void CoveringKnapsack::add_increments_of_single_options() {
   for (const CoverItem& item : items_) {
     increments_.push_back({static_cast<std::int32_t>(increments_.size()),
-                           item.options.front().saving, item.options.front().cost});
+                           item.options.front().saving, item.options.front().cost,
+                           item.options.front().choice});
   }
 }
 
@@ -77,16 +78,36 @@ Ticks CoveringKnapsack::relaxed_cover(std::int64_t need) const {
   return relaxed_from({0, 0, items_.empty() ? 0 : items_[0].count}, need);
 }
 
-Ticks CoveringKnapsack::greedy_cover(std::int64_t need) const {
+Ticks CoveringKnapsack::greedy_cover(std::int64_t need, std::vector<Taken>* taken_options) const {
   Ticks cost = 0;
+  std::vector<std::int32_t> choices(items_.size(), 0);  // of all layers of an item so far
+  if (taken_options != nullptr) taken_options->clear();
   for (const CoverIncrement& increment : increments_) {
     if (need <= 0) break;
     const std::int64_t count = items_[static_cast<std::size_t>(increment.item)].count;
     const std::int64_t taken = std::min(count, (need + increment.saving - 1) / increment.saving);
     need -= increment.saving * taken;
     cost += increment.cost * taken;
+    if (taken_options == nullptr) continue;
+    const auto item = static_cast<std::size_t>(increment.item);
+    if (taken == count) {
+      choices[item] = increment.choice;
+    } else {  // the last one: the other layers stay where they are
+      taken_options->push_back(
+          {items_[item].item_class, increment.choice, static_cast<std::int32_t>(taken)});
+      if (choices[item] != 0) {
+        taken_options->push_back(
+            {items_[item].item_class, choices[item], static_cast<std::int32_t>(count - taken)});
+        choices[item] = 0;
+      }
+    }
   }
-  return need > 0 ? kNever : cost;
+  if (need > 0) return kNever;
+  for (std::size_t i = 0; taken_options != nullptr && i < items_.size(); ++i) {
+    if (choices[i] == 0) continue;
+    taken_options->push_back({items_[i].item_class, choices[i], items_[i].count});
+  }
+  return cost;
 }
 
 void CoveringKnapsack::enter_item(std::size_t item, std::int64_t need, Ticks cost) {

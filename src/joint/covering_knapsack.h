@@ -22,6 +22,8 @@ struct CoverOption {
   std::int64_t saving = 0;  // bytes of one micro-batch, > 0
   Ticks cost = 0;
   std::int32_t choice = 0;  // as LayerChoices have it
+
+  friend bool operator==(const CoverOption&, const CoverOption&) = default;
 };
 
 /// Layers that are alike.
@@ -36,10 +38,15 @@ struct CoverIncrement {
   std::int32_t item = 0;  // index into the items
   std::int64_t saving = 0;
   Ticks cost = 0;
+  std::int32_t choice = 0;  // of the option that it reaches
 };
 
 /// a.cost / a.saving < b.cost / b.saving, exactly.
 bool is_cheaper(Ticks cost_a, std::int64_t saving_a, Ticks cost_b, std::int64_t saving_b);
+
+inline bool is_cheaper(const CoverIncrement& a, const CoverIncrement& b) {
+  return is_cheaper(a.cost, a.saving, b.cost, b.saving);
+}
 
 class CoveringKnapsack {
  public:
@@ -75,7 +82,8 @@ class CoveringKnapsack {
   /// The linear relaxation, rounded up; kNever if everything together does not cover.
   Ticks relaxed_cover(std::int64_t need) const;
   /// A cover: along the increments, the last one rounded up to whole layers. kNever as above.
-  Ticks greedy_cover(std::int64_t need) const;
+  /// `taken`, if asked for: that cover.
+  Ticks greedy_cover(std::int64_t need, std::vector<Taken>* taken = nullptr) const;
 
  private:
   struct Place {

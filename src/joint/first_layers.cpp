@@ -26,8 +26,9 @@ std::int64_t FirstLayers::least_peak_bytes(const StageSpan& span) const {
   std::int64_t kept = tables().activation_bytes(span);
   std::int64_t transient = 0;
   for_each_recomputed(span, [&](std::int32_t, const JointLayer& layer, std::int32_t choice) {
-    kept -= layer.activation_bytes - layer.choices[static_cast<std::size_t>(choice) - 1].kept_bytes;
-    transient = std::max(transient, layer.activation_bytes);
+    const RecomputeChoice& taken = layer.choices[static_cast<std::size_t>(choice) - 1];
+    kept -= layer.activation_bytes - taken.kept_bytes;
+    transient = std::max(transient, transient_bytes(layer, taken));
   });
   return tables().static_bytes(span) + tables().in_flight(span) * kept + transient;
 }

@@ -2,6 +2,13 @@
 #include "omnibal/joint/joint.h"
 
 namespace omnibal::joint {
+namespace {
+
+RecomputeChoice full_recomputation(const cost::LayerCost& times, const cost::LayerCost& bytes) {
+  return {times.recompute_s, bytes.recomputed_bytes, bytes.transient_bytes};
+}
+
+}  // namespace
 
 std::vector<JointLayer> joint_layers(std::span<const recompute::BarLayer> classes,
                                      std::span<const cost::LayerCost> times,
@@ -18,10 +25,26 @@ std::vector<JointLayer> joint_layers(std::span<const recompute::BarLayer> classe
     layer.activation_bytes = bytes[i].activation_bytes;
     if (classes[i].trainable) layer.weight_grad_bytes = bytes[i].activation_bytes;
     if (bytes[i].can_recompute) {
-      layer.choices.push_back({times[i].recompute_s, bytes[i].recomputed_bytes});
+      layer.choices.push_back(full_recomputation(times[i], bytes[i]));
     }
   }
   return layers;
+}
+
+void add_named_choices(std::span<const std::vector<cost::ChoiceCost>> times,
+                       std::span<const std::vector<cost::ChoiceCost>> bytes,
+                       std::span<const cost::LayerCost> full_times,
+                       std::span<const cost::LayerCost> full_bytes,
+                       std::vector<JointLayer>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (times[i].empty()) continue;
+    std::vector<RecomputeChoice>& choices = layers[i].choices;
+    if (choices.empty()) choices.push_back(full_recomputation(full_times[i], full_bytes[i]));
+    for (std::size_t c = 0; c < times[i].size(); ++c) {
+      choices.push_back(
+          {times[i][c].recompute_s, bytes[i][c].kept_bytes, bytes[i][c].transient_bytes});
+    }
+  }
 }
 
 recompute::RecomputeMask to_mask(const LayerChoices& choices) {

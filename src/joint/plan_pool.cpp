@@ -11,6 +11,7 @@ namespace {
 
 /// Sums of the same seconds in another order differ by less.
 constexpr double kRounding = 1e-12;
+constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -20,14 +21,20 @@ PlanTimes PlanPool::times_of(const StageEnds& ends) {
 
 bool PlanPool::improve(JudgedPlan& plan, LayerChoices choices) {
   const double makespan_s = setting_.evaluate(to_cuts(plan.ends), choices);
-  ++num_judged_;
+  const bool is_first = num_judged_++ == 0;
   if (!(makespan_s < plan.makespan_s * (1 - kRounding))) return false;
   plan.makespan_s = makespan_s;
   plan.choices = std::move(choices);
   plan.bottleneck = model_.bottleneck_of(plan.ends, plan.choices);
-  least_makespan_s_ = std::min(least_makespan_s_, makespan_s);
+  if (is_first || makespan_s < least_makespan_s_) least_makespan_s_ = makespan_s;
   plans_[plan.ends] = plan;
   return true;
+}
+
+void PlanPool::offer(const StageEnds& ends, const LayerChoices& choices) {
+  const JudgedPlan* own = judge(ends);
+  JudgedPlan plan = own != nullptr ? *own : JudgedPlan{ends, {}, 0, kNever, kCannotRun};
+  improve(plan, choices);
 }
 
 Ticks PlanPool::rough_path_of(const StageEnds& ends) {
@@ -62,7 +69,7 @@ const JudgedPlan* PlanPool::judge_if_promising(const StageEnds& ends) {
 bool PlanPool::is_better(const JudgedPlan& a, const JudgedPlan& b) const {
   const auto rounded = [&](double seconds) {
     return std::isfinite(seconds) ? std::floor(seconds / (least_makespan_s_ * kRounding) + 0.5)
-                                  : std::numeric_limits<double>::infinity();
+                                  : kCannotRun;
   };
   const double time_a = rounded(a.makespan_s);
   const double time_b = rounded(b.makespan_s);

@@ -40,6 +40,8 @@ class PlanPool {
   /// Judges other choices for the cuts of `plan`, a plan of the pool; if they are faster, both
   /// become them.
   bool improve(JudgedPlan& plan, LayerChoices choices);
+  /// Judges the cuts with these choices, which fit, and with the model's own.
+  void offer(const StageEnds& ends, const LayerChoices& choices);
   /// Without the evaluator; path kNever where judge gives null.
   PlanTimes times_of(const StageEnds& ends);
   /// The same at little cost: never above it.

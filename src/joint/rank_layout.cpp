@@ -22,8 +22,9 @@ StageBytes bytes_of(std::span<const JointLayer> layers, const StageSpan& span,
     if (choices[i] == 0) {
       bytes.kept += layer.activation_bytes;
     } else {
-      bytes.kept += layer.choices[static_cast<std::size_t>(choices[i]) - 1].kept_bytes;
-      bytes.transient = std::max(bytes.transient, layer.activation_bytes);
+      const RecomputeChoice& choice = layer.choices[static_cast<std::size_t>(choices[i]) - 1];
+      bytes.kept += choice.kept_bytes;
+      bytes.transient = std::max(bytes.transient, transient_bytes(layer, choice));
     }
   }
   return bytes;

@@ -80,7 +80,8 @@ RankRecompute::Combinations RankRecompute::transients_of(const RankSpans& spans)
   for (const StageSpan& span : spans) {
     std::vector<std::int64_t>& values = of_stage.emplace_back(1, 0);
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      if (count(k, span) > 0) values.push_back(kinds_[k].activation_bytes);
+      if (count(k, span) == 0) continue;
+      for (const Option& option : kinds_[k].options) values.push_back(option.transient);
     }
     sort_out(values);
     all.insert(all.end(), values.begin(), values.end());
@@ -121,10 +122,10 @@ std::vector<RankCoverItem> RankRecompute::items_of(std::size_t rank, const RankS
     if (most_held_[rank][s] == 0) continue;
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const std::int32_t layers = count(k, spans[s]);
-      if (layers == 0 || kinds_[k].activation_bytes > transients[s]) continue;
+      if (layers == 0) continue;
       Group& group = groups.emplace_back();
       group.rate = std::numeric_limits<double>::infinity();
-      for (const Option& option : kinds_[k].options) {
+      for (const Option& option : useful_options(kinds_[k], transients[s])) {
         group.items.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(k),
                                option.choice, layers, option.saving, option.cost});
         const double saving =
@@ -240,8 +241,10 @@ std::int64_t RankRecompute::least_peak_bytes(std::size_t rank, const RankSpans& 
     std::vector<std::int64_t> saving(spans.size(), 0);
     for (std::size_t s = 0; s < spans.size(); ++s) {
       for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        if (kinds_[k].activation_bytes > transients[s]) continue;
-        saving[s] += count(k, spans[s]) * kinds_[k].options.front().saving;
+        const auto most = std::ranges::find_if(kinds_[k].options, [&](const Option& option) {
+          return option.transient <= transients[s];
+        });
+        if (most != kinds_[k].options.end()) saving[s] += count(k, spans[s]) * most->saving;
       }
     }
     std::int64_t most = 0;

@@ -3,8 +3,8 @@
 // Recomputation of a rank: of all its stages together, the least time within the memory of one
 // device, whatever the schedule holds of each stage when.
 //
-// As in stage_knapsack.h the transients are fixed first (a largest activation for each stage), each
-// combination leaves a cover with a need for every moment.
+// As in stage_knapsack.h the transients are fixed first (for each stage the most that a layer may
+// rebuild at once), each combination leaves a cover with a need for every moment.
 #pragma once
 
 #include <map>
@@ -55,21 +55,23 @@ class RankRecompute {
   struct Option {
     std::int64_t saving = 0;
     Ticks cost = 0;
+    std::int64_t transient = 0;
     std::int32_t choice = 0;
 
     friend bool operator==(const Option&, const Option&) = default;
   };
-  /// Layers that are alike in activation and choices.
+  /// Layers that are alike in their choices.
   struct LayerKind {
-    std::int64_t activation_bytes = 0;
     std::vector<Option> options;  // most saving first
     std::vector<std::int32_t> layers;
   };
-  /// Largest activation that may recompute, by stage of the rank; 0: none does.
+  /// The most that a layer may rebuild at once, by stage of the rank.
   using Transients = std::vector<std::int64_t>;
 
   std::vector<Option> options_of(const JointLayer& layer) const;
   void gather_kinds();
+  /// Options within `transient` that no other beats in both cost and saving, most saving first.
+  static std::vector<Option> useful_options(const LayerKind& kind, std::int64_t transient);
   std::int32_t count(std::size_t kind, const StageSpan& span) const;
   /// By moment of the rank, bytes without recomputation.
   std::vector<std::int64_t> bytes_at_moments(std::size_t rank, const RankSpans& spans) const;

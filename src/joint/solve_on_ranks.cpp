@@ -160,9 +160,31 @@ JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBoun
   return answer;
 }
 
+/// The best plan of layers that lack their last choice: more choices must not cost time, though the
+/// least recomputation need not be the best for the step, and local moves with fewer choices may
+/// end at better cuts. Nothing where layers have one or none, or where it does not fit.
+std::optional<JointPlan> with_fewer_choices(const SearchSetting& setting) {
+  const std::span<const JointLayer> all = setting.problem.layers;
+  std::vector<JointLayer> layers(all.begin(), all.end());
+  std::size_t most = 0;
+  for (const JointLayer& layer : layers) most = std::max(most, layer.choices.size());
+  if (most <= 1 || setting.problem.constraints.recompute_everything) return std::nullopt;
+  for (JointLayer& layer : layers) {
+    if (layer.choices.size() == most) layer.choices.pop_back();
+  }
+  JointProblem fewer = setting.problem;
+  fewer.layers = layers;
+  Result<JointAnswer> answer = solve_on_ranks(fewer, setting.options, setting.evaluate);
+  if (!answer) return std::nullopt;
+  return std::move(answer->best);
+}
+
 /// All cuts one by one.
 Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<StageEnds>& all) {
   PlanPool pool(search.setting, search.plan);
+  if (const auto fewer = with_fewer_choices(search.setting)) {
+    pool.offer(to_ends(fewer->cuts, search.setting.grid.num_layers), fewer->choices);
+  }
   judge_all(all, pool);
   if (pool.num_judged() == 0) {
     const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
@@ -183,6 +205,10 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
     if (is_on(grid, ends)) starts.push_back(std::move(ends));
   }
   PlanPool pool(search.setting, search.plan);
+  if (const auto fewer = with_fewer_choices(search.setting)) {
+    starts.push_back(to_ends(fewer->cuts, grid.num_layers));
+    pool.offer(starts.back(), fewer->choices);
+  }
   judge_starts(search, starts, pool);
   if (pool.num_judged() == 0) {
     starts.push_back(least_full_stages(search));

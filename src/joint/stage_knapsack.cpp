@@ -2,31 +2,10 @@
 #include "joint/stage_knapsack.h"
 
 #include <algorithm>
-#include <map>
 #include <ranges>
-#include <tuple>
 
 namespace omnibal::joint {
 namespace {
-
-/// Options that no other beats in both cost and saving, most saving first.
-std::vector<CoverOption> useful_options(const JointLayer& layer, const TickScale& scale) {
-  std::vector<CoverOption> options;
-  for (std::size_t c = 0; c < layer.choices.size(); ++c) {
-    const std::int64_t saving = layer.activation_bytes - layer.choices[c].kept_bytes;
-    if (saving <= 0) continue;
-    options.push_back(
-        {saving, scale.ticks(layer.choices[c].recompute_s), static_cast<std::int32_t>(c) + 1});
-  }
-  std::ranges::stable_sort(options, [](const CoverOption& a, const CoverOption& b) {
-    return std::tie(b.saving, a.cost) < std::tie(a.saving, b.cost);
-  });
-  std::vector<CoverOption> useful;
-  for (const CoverOption& option : options) {  // most saving first: later ones must be cheaper
-    if (useful.empty() || option.cost < useful.back().cost) useful.push_back(option);
-  }
-  return useful;
-}
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
@@ -34,9 +13,11 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 
 
 StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLayer> layers,
                              const TickScale& scale)
-    : StageModel(tables), num_layers_(static_cast<std::int32_t>(layers.size())) {
-  gather_kinds(layers, scale);
-  order_kinds();
+    : StageModel(tables),
+      num_layers_(static_cast<std::int32_t>(layers.size())),
+      kinds_(layer_kinds(layers, scale)),
+      item_of_kind_(kinds_.size()) {
+  order_levels();
   before_.assign((layers.size() + 1) * kinds_.size(), 0);
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (const std::int32_t layer : kinds_[k].layers) {
@@ -48,54 +29,21 @@ StageKnapsack::StageKnapsack(const StageTables& tables, std::span<const JointLay
   }
 }
 
-void StageKnapsack::gather_kinds(std::span<const JointLayer> layers, const TickScale& scale) {
-  using Key = std::tuple<std::int64_t, std::vector<std::tuple<std::int64_t, Ticks, std::int32_t>>>;
-  std::map<Key, std::size_t> index;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::vector<CoverOption> options = useful_options(layers[i], scale);
-    if (options.empty()) continue;
-    Key key{layers[i].activation_bytes, {}};
-    for (const CoverOption& o : options) std::get<1>(key).emplace_back(o.saving, o.cost, o.choice);
-    const auto [place, is_new] = index.emplace(std::move(key), kinds_.size());
-    if (is_new) {
-      const std::int64_t most_saving = options.front().saving;
-      kinds_.push_back({layers[i].activation_bytes, most_saving, std::move(options), {}});
-    }
-    kinds_[place->second].layers.push_back(static_cast<std::int32_t>(i));
-  }
-}
-
-void StageKnapsack::order_kinds() {
-  const auto cheaper = [](const auto& a, const auto& b) {
-    return is_cheaper(a.cost, a.saving, b.cost, b.saving);
-  };
-  const auto hull_of = [&](const LayerKind& kind) {
-    std::vector<CoverOption> hull;  // increments; marginal cost a byte rises
-    CoverOption last;
-    for (const CoverOption& option : std::views::reverse(kind.options)) {
-      CoverOption step{option.saving - last.saving, option.cost - last.cost, 0};
-      while (!hull.empty() && !cheaper(hull.back(), step)) {
-        step = {step.saving + hull.back().saving, step.cost + hull.back().cost, 0};
-        hull.pop_back();
-      }
-      hull.push_back(step);
-      last = option;
-    }
-    return hull;
-  };
-  std::ranges::stable_sort(kinds_, [&](const LayerKind& a, const LayerKind& b) {
-    return cheaper(hull_of(a).front(), hull_of(b).front());
-  });
+void StageKnapsack::order_levels() {
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    for (const CoverOption& step : hull_of(kinds_[k])) {
-      increments_.push_back({static_cast<std::int32_t>(k), step.saving, step.cost});
+    for (std::size_t l = 0; l < kinds_[k].levels.size(); ++l) {
+      for (const CoverIncrement& step : kinds_[k].levels[l].hull) {
+        increments_.push_back({{k, l}, step});
+      }
+      by_transient_.push_back({k, l});
     }
-    by_activation_.push_back(k);
   }
-  std::ranges::stable_sort(increments_, cheaper);
-  std::ranges::stable_sort(by_activation_, {},
-                           [&](std::size_t k) { return kinds_[k].activation_bytes; });
-  item_of_kind_.resize(kinds_.size());
+  std::ranges::stable_sort(increments_, [](const LevelIncrement& a, const LevelIncrement& b) {
+    return is_cheaper(a.step, b.step);
+  });
+  std::ranges::stable_sort(by_transient_, {}, [&](const LevelIndex& index) {
+    return kinds_[index.kind].levels[index.level].transient;
+  });
 }
 
 std::int32_t StageKnapsack::count(std::size_t kind, const StageSpan& span) const {
@@ -118,11 +66,14 @@ std::int64_t StageKnapsack::least_peak_bytes(const StageSpan& span) const {
   std::int64_t kept = tables().activation_bytes(span);
   const std::int64_t fixed = tables().static_bytes(span);
   std::int64_t least = fixed + tables().in_flight(span) * kept;
-  for (const std::size_t k : by_activation_) {
-    const std::int32_t layers = count(k, span);
+  for (const LevelIndex& index : by_transient_) {
+    const std::int32_t layers = count(index.kind, span);
     if (layers == 0) continue;
-    kept -= layers * kinds_[k].most_saving;
-    least = std::min(least, fixed + tables().in_flight(span) * kept + kinds_[k].activation_bytes);
+    const std::vector<ChoiceLevel>& levels = kinds_[index.kind].levels;
+    const std::int64_t before = index.level == 0 ? 0 : levels[index.level - 1].most_saving();
+    kept -= layers * (levels[index.level].most_saving() - before);
+    least =
+        std::min(least, fixed + tables().in_flight(span) * kept + levels[index.level].transient);
   }
   return least;
 }
@@ -134,29 +85,53 @@ void StageKnapsack::gather(const StageSpan& span) {
     const std::int32_t layers = count(k, span);
     if (layers == 0) continue;
     present_.push_back({k, layers});
-    transients_.push_back(kinds_[k].activation_bytes);
+    for (const ChoiceLevel& level : kinds_[k].levels) transients_.push_back(level.transient);
   }
   std::ranges::sort(transients_);
   transients_.erase(std::ranges::unique(transients_).begin(), transients_.end());
 }
 
+/// In order of their first increment's cost a byte: that of the kinds, unless a kind lacks some of
+/// its choices.
+void StageKnapsack::add_items() {
+  const auto lacks_choices = [&](const Present& item) {
+    return static_cast<std::size_t>(item.level) + 1 < kinds_[item.kind].levels.size();
+  };
+  if (std::ranges::any_of(items_, lacks_choices)) {
+    std::ranges::stable_sort(items_, [&](const Present& a, const Present& b) {
+      return is_cheaper(level_of(a).hull.front(), level_of(b).hull.front());
+    });
+  }
+  for (const Present& item : items_) {
+    item_of_kind_[item.kind] = knapsack_.num_items();
+    knapsack_.add(
+        CoverItem{static_cast<std::int32_t>(item.kind), item.count, level_of(item).options});
+  }
+}
+
 void StageKnapsack::fill(std::int64_t transient) {
   knapsack_.clear();
+  items_.clear();
   std::ranges::fill(item_of_kind_, -1);
   bool one_increment_each = true;
-  for (const Present& present : present_) {
-    const LayerKind& kind = kinds_[present.kind];
-    if (kind.activation_bytes > transient) continue;
-    item_of_kind_[present.kind] = knapsack_.num_items();
-    one_increment_each = one_increment_each && kind.options.size() == 1;
-    knapsack_.add(CoverItem{static_cast<std::int32_t>(present.kind), present.count, kind.options});
+  for (Present present : present_) {
+    present.level = kinds_[present.kind].level_within(transient);
+    if (present.level < 0) continue;
+    one_increment_each = one_increment_each && level_of(present).options.size() == 1;
+    items_.push_back(present);
   }
+  add_items();
   if (one_increment_each) {
     knapsack_.add_increments_of_single_options();
   } else {
-    for (const KindIncrement& step : increments_) {
-      const std::int32_t item = item_of_kind_[static_cast<std::size_t>(step.kind)];
-      if (item >= 0) knapsack_.add(CoverIncrement{item, step.saving, step.cost});
+    for (const LevelIncrement& step : increments_) {
+      const std::int32_t item = item_of_kind_[step.of.kind];
+      const bool taken = item >= 0 && items_[static_cast<std::size_t>(item)].level ==
+                                          static_cast<std::int32_t>(step.of.level);
+      if (!taken) continue;
+      CoverIncrement increment = step.step;
+      increment.item = item;
+      knapsack_.add(increment);
     }
   }
   knapsack_.sum_up();
@@ -164,8 +139,15 @@ void StageKnapsack::fill(std::int64_t transient) {
 
 Bounds StageKnapsack::search(const StageSpan& span, Ticks below, std::int64_t most_nodes) {
   Bounds bounds{kNever, kNever};
-  taken_.clear();
   gather(span);
+  fill(transients_.back());
+  // The answer is never above the rough bound, however early the search is cut off.
+  const Ticks greedy = knapsack_.greedy_cover(need(span, transients_.back()), &taken_);
+  if (greedy < below) {
+    bounds.upper = greedy;
+  } else {
+    taken_.clear();
+  }
   for (const std::int64_t transient : std::views::reverse(transients_)) {
     if (most_nodes <= 0 && bounds.upper < kNever) {  // used up: what is left is bounded together
       bounds.lower = std::min(bounds.lower, rough_recompute(span).lower);

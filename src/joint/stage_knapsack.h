@@ -2,10 +2,10 @@
 //
 // Recomputation of a stage chosen freely: least time within the memory limit.
 //
-// The transient (the largest activation among the recomputed layers) is one of few values: for each
-// in turn, only layers whose activation is not larger may recompute, and a covering knapsack says
-// which. The least over all of them is the least of all, since a solution that would have come with
-// a smaller transient is found there too.
+// The transient (the most that a recomputed layer rebuilds at once) is one of few values: for each
+// in turn, only choices that rebuild no more may be taken, and a covering knapsack says which. The
+// least over all of them is the least of all, since a solution that would have come with a smaller
+// transient is found there too.
 #pragma once
 
 #include <span>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "joint/covering_knapsack.h"
+#include "joint/layer_kinds.h"
 #include "joint/stage_model.h"
 
 namespace omnibal::joint {
@@ -36,17 +37,14 @@ class StageKnapsack : public StageModel {
   bool was_cut_off() const override { return was_cut_off_; }
 
  private:
-  /// Layers that are alike in activation and choices.
-  struct LayerKind {
-    std::int64_t activation_bytes = 0;
-    std::int64_t most_saving = 0;
-    std::vector<CoverOption> options;  // most saving first, so that a first descent covers
-    std::vector<std::int32_t> layers;  // ascending
+  /// A level of a kind.
+  struct LevelIndex {
+    std::size_t kind = 0;
+    std::size_t level = 0;
   };
-  struct KindIncrement {
-    std::int32_t kind = 0;
-    std::int64_t saving = 0;
-    Ticks cost = 0;
+  struct LevelIncrement {
+    LevelIndex of;
+    CoverIncrement step;
   };
   struct Answer {
     Bounds rough;
@@ -55,28 +53,33 @@ class StageKnapsack : public StageModel {
   };
   Answer& known(const StageSpan& span);
 
-  void gather_kinds(std::span<const JointLayer> layers, const TickScale& scale);
-  void order_kinds();
+  void order_levels();
   std::int32_t count(std::size_t kind, const StageSpan& span) const;
   /// Bytes a micro-batch that must not be kept, with this transient.
   std::int64_t need(const StageSpan& span, std::int64_t transient) const;
   /// Sets present_ and transients_.
   void gather(const StageSpan& span);
-  /// The items of present_ whose activation is at most `transient`.
+  /// The items of present_ with the choices that rebuild at most `transient`.
   void fill(std::int64_t transient);
+  void add_items();
   Bounds search(const StageSpan& span, Ticks below, std::int64_t most_nodes);
 
   std::int32_t num_layers_ = 0;
-  std::vector<LayerKind> kinds_;            // in order of the first increment's cost a byte
-  std::vector<KindIncrement> increments_;   // of all kinds, in order of cost a byte
-  std::vector<std::size_t> by_activation_;  // kinds in order of their activation
+  std::vector<LayerKind> kinds_;            // in order of the last level's first cost a byte
+  std::vector<LevelIncrement> increments_;  // of all levels, in order of cost a byte
+  std::vector<LevelIndex> by_transient_;    // levels in order of their transient
   std::vector<std::int32_t> before_;        // [layer][kind]: layers of the kind before it
   struct Present {
     std::size_t kind = 0;
     std::int32_t count = 0;
+    std::int32_t level = -1;  // that fill chose
   };
+  const ChoiceLevel& level_of(const Present& present) const {
+    return kinds_[present.kind].levels[static_cast<std::size_t>(present.level)];
+  }
   std::vector<Present> present_;          // kinds of a span
-  std::vector<std::int64_t> transients_;  // their activations, ascending, each once
+  std::vector<Present> items_;            // those that fill took
+  std::vector<std::int64_t> transients_;  // of their levels, ascending, each once
   std::vector<std::int32_t> item_of_kind_;
   CoveringKnapsack knapsack_;
   std::vector<CoveringKnapsack::Taken> taken_;  // of the last search

@@ -37,8 +37,9 @@ std::int64_t peak_bytes(const StageTables& tables, std::span<const JointLayer> l
     if (choices[i] == 0) {
       kept += layer.activation_bytes;
     } else {
-      kept += layer.choices[static_cast<std::size_t>(choices[i]) - 1].kept_bytes;
-      transient = std::max(transient, layer.activation_bytes);
+      const RecomputeChoice& choice = layer.choices[static_cast<std::size_t>(choices[i]) - 1];
+      kept += choice.kept_bytes;
+      transient = std::max(transient, transient_bytes(layer, choice));
     }
   }
   return tables.static_bytes(span) + tables.in_flight(span) * kept + transient;

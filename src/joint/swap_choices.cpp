@@ -8,10 +8,11 @@ namespace {
 
 bool are_alike(const JointLayer& a, const JointLayer& b) {
   return a.activation_bytes == b.activation_bytes &&
-         std::ranges::equal(a.choices, b.choices,
-                            [](const RecomputeChoice& x, const RecomputeChoice& y) {
-                              return x.kept_bytes == y.kept_bytes && x.recompute_s == y.recompute_s;
-                            });
+         std::ranges::equal(
+             a.choices, b.choices, [](const RecomputeChoice& x, const RecomputeChoice& y) {
+               return x.kept_bytes == y.kept_bytes && x.recompute_s == y.recompute_s &&
+                      x.transient_bytes == y.transient_bytes;
+             });
 }
 
 /// One layer of each kind among those of the span that `takes` accepts.
@@ -26,13 +27,14 @@ std::vector<std::size_t> kinds_in(std::span<const JointLayer> layers, const Stag
   return kinds;
 }
 
-/// Layers like `kind` recompute, one after the other, until the span fits. False: it never does.
+/// Layers like `kind` take `choice`, one after the other, until the span fits. False: it never
+/// does.
 bool fit_with(const SearchSetting& setting, const StageTables& tables, const StageSpan& span,
-              std::size_t kind, LayerChoices& choices) {
+              std::size_t kind, std::int32_t choice, LayerChoices& choices) {
   const std::span<const JointLayer> layers = setting.problem.layers;
   for (auto i = static_cast<std::size_t>(span.begin); i < static_cast<std::size_t>(span.end); ++i) {
     if (choices[i] != 0 || !are_alike(layers[i], layers[kind])) continue;
-    choices[i] = 1;
+    choices[i] = choice;
     if (peak_bytes(tables, layers, span, choices) <= tables.limit_bytes()) return true;
   }
   return false;
@@ -48,9 +50,14 @@ std::vector<LayerChoices> swaps(const SearchSetting& setting, const StageTables&
       return choices[i] == 0 && !layers[i].choices.empty() && !are_alike(layers[i], layers[keep]);
     };
     for (const std::size_t kind : kinds_in(layers, span, can)) {
-      LayerChoices swapped = choices;
-      swapped[keep] = 0;
-      if (fit_with(setting, tables, span, kind, swapped)) all.push_back(std::move(swapped));
+      const auto num_choices = static_cast<std::int32_t>(layers[kind].choices.size());
+      for (std::int32_t choice = 1; choice <= num_choices; ++choice) {
+        LayerChoices swapped = choices;
+        swapped[keep] = 0;
+        if (fit_with(setting, tables, span, kind, choice, swapped)) {
+          all.push_back(std::move(swapped));
+        }
+      }
     }
   }
   return all;

@@ -20,7 +20,7 @@ StageSummary summarize(std::span<const cost::LayerCost> layers, std::size_t begi
     if (recompute[i]) {
       stage.recompute_s += layer.recompute_s;
       stage.kept_bytes += layer.recomputed_bytes;
-      stage.transient_bytes = std::max(stage.transient_bytes, layer.activation_bytes);
+      stage.transient_bytes = std::max(stage.transient_bytes, layer.transient());
     } else {
       stage.kept_bytes += layer.activation_bytes;
     }

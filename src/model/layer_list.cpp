@@ -96,7 +96,7 @@ Status freeze(ModelSpec& model, std::string_view part) {
         .with_limit(std::string("vision, projector, llm"));
   }
   for (Layer& layer : model.layers) {
-    if (belongs_to(layer.kind, part)) layer.trainable = false;
+    if (belongs_to(layer.kind, part)) layer.trainable = layer.adapter_parameters > 0;
   }
   return {};
 }

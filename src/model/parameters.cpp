@@ -33,6 +33,44 @@ BlockParameters llm_block_parameters(const LanguageModel& model) {
   return block;
 }
 
+BlockWidths block_widths(const VisionTower& tower) {
+  return {tower.width, tower.width, tower.width, tower.mlp_width};
+}
+
+BlockWidths block_widths(const LanguageModel& model) {
+  return {model.width, model.num_heads * model.head_width, model.num_kv_heads * model.head_width,
+          model.mlp_width};
+}
+
+LinearWidths linear_widths(const BlockWidths& block, AdapterTarget target) {
+  switch (target) {
+    case AdapterTarget::kQuery:
+      return {block.width, block.query};
+    case AdapterTarget::kKey:
+    case AdapterTarget::kValue:
+      return {block.width, block.kv};
+    case AdapterTarget::kQueryKeyValue:
+      return {block.width, block.query + 2 * block.kv};
+    case AdapterTarget::kOutput:
+      return {block.query, block.width};
+    case AdapterTarget::kGate:
+    case AdapterTarget::kUp:
+      return {block.width, block.mlp};
+    case AdapterTarget::kDown:
+      return {block.mlp, block.width};
+  }
+  return {};
+}
+
+std::int64_t adapter_parameters(const BlockWidths& block, const Adapters& adapters) {
+  std::int64_t sum = 0;
+  for (const AdapterTarget target : adapters.targets) {
+    const LinearWidths widths = linear_widths(block, target);
+    sum += adapters.rank * (widths.in + widths.out);
+  }
+  return sum;
+}
+
 std::int64_t patch_embedding_parameters(const VisionTower& tower) {
   const std::int64_t h = tower.width;
   return tower.patch_inputs * h + (tower.patch_bias ? h : 0) + (tower.class_token ? h : 0) +

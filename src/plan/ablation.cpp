@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "omnibal/joint/joint.h"
 #include "omnibal/pack/baselines.h"
 #include "omnibal/plan/epoch.h"
 
@@ -16,13 +17,14 @@ struct RowSetup {
   const steps::StepTable& steps;
   std::span<const metrics::PackLoad> loads;
   const partition::Cuts& cuts;
-  const recompute::RecomputeMask& recompute;
+  const cost::LayerChoices& choices;
 };
 
 AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
   const StepPipeline pipeline{
       .schedule = setup.schedule,
-      .stages = simulate::stage_costs(task.plan.profile, setup.cuts, setup.recompute),
+      .stages = simulate::chosen_stage_costs(simulate::pipeline_layers(task.plan.profile),
+                                             setup.cuts, setup.choices),
       .links = {}};
   const std::vector<double> seconds =
       step_seconds(pipeline, setup.steps, setup.loads, task.problem.threads);
@@ -81,14 +83,13 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
-  const recompute::RecomputeMask full = recompute::recompute_full(task.problem.layers);
+  const cost::LayerChoices full = joint::to_choices(recompute::recompute_full(task.problem.layers));
   const simulate::CompiledSchedule& schedule = task.problem.schedule;
   const PipelineChoice& two_steps = task.two_steps;
   rows.add(task, {"baseline", schedule, baseline.steps, baseline.loads, even, full});
   rows.add(task, {"+data", schedule, random, plan.data.loads, even, full});
   rows.add(task, {"+model", schedule, random, plan.data.loads, two_steps.cuts, full});
-  rows.add(task,
-           {"+memory", schedule, random, plan.data.loads, two_steps.cuts, two_steps.recompute});
+  rows.add(task, {"+memory", schedule, random, plan.data.loads, two_steps.cuts, two_steps.choices});
   return {};
 }
 
@@ -104,17 +105,16 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   const Plan& plan = task.plan;
   if (other_packs) {
     rows.add(task, {"+packs", task.problem.schedule, random, plan.data.loads, task.two_steps.cuts,
-                    task.two_steps.recompute});
+                    task.two_steps.choices});
   }
   rows.add(task, {"+joint", task.problem.schedule, random, plan.data.loads, own.joint.cuts,
-                  own.joint.recompute});
+                  own.joint.choices});
   const simulate::CompiledSchedule& schedule = own.problem.schedule;
   if (other_schedule) {
-    rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.recompute});
+    rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.choices});
   }
-  rows.add(task, {"+steps", schedule, *task.dealt, plan.data.loads, plan.cuts, plan.recompute});
-  rows.add(task,
-           {"+order", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.recompute});
+  rows.add(task, {"+steps", schedule, *task.dealt, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+order", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
   return rows.take();
 }
 

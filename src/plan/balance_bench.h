@@ -13,7 +13,7 @@
 namespace omnibal::plan {
 
 struct BalanceBench {
-  const cost::Profile& profile;
+  cost::Profile profile;  // with those named choices that may be taken
   const ModelBalanceRequest& request;
   std::vector<cost::LayerCost> costs;
   std::vector<recompute::BarLayer> layers;
@@ -35,7 +35,9 @@ Result<JudgedPartition> judge(const BalanceBench& bench, const partition::Cuts& 
 
 /// Seconds of a step.
 double simulated(const BalanceBench& bench, const partition::Cuts& cuts,
-                 const recompute::RecomputeMask& mask);
+                 const cost::LayerChoices& choices);
+JudgedPartition judged(const BalanceBench& bench, partition::Cuts cuts, cost::LayerChoices choices,
+                       double makespan_s);
 
 /// As room joint takes it.
 std::vector<joint::JointLayer> joint_layers(const BalanceBench& bench);

@@ -27,8 +27,8 @@ std::vector<Cuts> seeds(const BalanceBench& bench) {
   return seeds;
 }
 
-JudgedPartition to_judged(const joint::JointPlan& plan) {
-  return {plan.cuts, joint::to_mask(plan.choices), plan.makespan_s};
+JudgedPartition to_judged(const BalanceBench& bench, const joint::JointPlan& plan) {
+  return judged(bench, plan.cuts, plan.choices, plan.makespan_s);
 }
 
 /// The same cuts with the paper's recomputation, best first. Error: kMemoryInfeasible, of the
@@ -62,6 +62,9 @@ std::vector<joint::JointLayer> joint_layers(const BalanceBench& bench) {
       joint::joint_layers(bench.layers, bench.costs, bench.costs);
   if (bench.request.recompute == RecomputeMethod::kNone) {
     for (joint::JointLayer& layer : layers) layer.choices.clear();
+  } else if (bench.request.recompute == RecomputeMethod::kJoint) {
+    const auto named = cost::evaluate_choices(bench.profile, bench.profile.load);
+    joint::add_named_choices(named, named, bench.costs, bench.costs, layers);
   }
   return layers;
 }
@@ -86,12 +89,13 @@ Result<JointBalance> balance_jointly(const BalanceBench& bench) {
   const joint::JointOptions options{.seeds = seeds(bench),
                                     .candidates = bench.request.bmp.candidates};
   const joint::Evaluator evaluate = [&](const Cuts& cuts, const joint::LayerChoices& choices) {
-    return simulated(bench, cuts, joint::to_mask(choices));
+    return simulated(bench, cuts, choices);
   };
   OMNIBAL_ASSIGN(joint::JointAnswer answer, joint::solve(problem, options, evaluate));
-  JointBalance balance{{to_judged(answer.best)}, std::move(answer.certificate), std::nullopt};
+  JointBalance balance{
+      {to_judged(bench, answer.best)}, std::move(answer.certificate), std::nullopt};
   for (const joint::JointPlan& plan : answer.alternatives) {
-    balance.judged.push_back(to_judged(plan));
+    balance.judged.push_back(to_judged(bench, plan));
   }
   if (bench.request.recompute == RecomputeMethod::kBar) {
     OMNIBAL_ASSIGN(balance.judged, with_bar(bench, balance.judged));

@@ -24,8 +24,8 @@ class Judge {
   }
 
   /// Mean over the drawn steps.
-  double seconds(const partition::Cuts& cuts, const recompute::RecomputeMask& mask) {
-    pipeline_.stages = simulate::stage_costs(layers_, cuts, mask);
+  double seconds(const partition::Cuts& cuts, const cost::LayerChoices& choices) {
+    pipeline_.stages = simulate::chosen_stage_costs(layers_, cuts, choices);
     const std::vector<double> seconds = step_seconds(pipeline_, steps_, loads_, 1);
     return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
            static_cast<double>(seconds.size());
@@ -39,8 +39,9 @@ class Judge {
 };
 
 /// The slowest rank's seconds a micro-batch, forward and backward together.
-double bottleneck_seconds(const PipelineProblem& problem, std::span<const cost::LayerCost> costs,
-                          const PipelineChoice& choice) {
+double bottleneck_seconds(const PipelineProblem& problem, const PipelineChoice& choice) {
+  const std::vector<cost::LayerCost> costs =
+      cost::evaluate(cost::with_choices(problem.profile, choice.choices), problem.mean_load);
   const std::vector<metrics::StageSummary> stages = metrics::summarize_stages(
       costs, partition::first_layers(choice.cuts), choice.recompute, problem.held.in_flight);
   std::vector<double> ranks(stages.size(), 0.0);
@@ -95,8 +96,11 @@ Plan without_choice(const Plan& plan) {
 Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
                                    const std::optional<PipelineChoice>& start) {
   const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
-  const std::vector<joint::JointLayer> layers =
+  std::vector<joint::JointLayer> layers =
       joint::joint_layers(problem.layers, at_mean, problem.at_caps);
+  joint::add_named_choices(cost::evaluate_choices(plan.profile, problem.mean_load),
+                           cost::evaluate_choices(plan.profile, problem.full_load), at_mean,
+                           problem.at_caps, layers);
   const joint::JointProblem asked{.layers = layers,
                                   .schedule = problem.kind,
                                   .num_stages = problem.num_stages,
@@ -111,19 +115,19 @@ Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& p
   OMNIBAL_ASSIGN(joint::JointAnswer answer,
                  joint::solve(asked, options,
                               [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
-                                return judge.seconds(cuts, joint::to_mask(choices));
+                                return judge.seconds(cuts, choices);
                               }));
   double step_s = answer.best.makespan_s;
-  PipelineChoice choice{answer.best.cuts, joint::to_mask(answer.best.choices)};
+  PipelineChoice choice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
   if (start) {
-    const double start_s = judge.seconds(start->cuts, start->recompute);
+    const double start_s = judge.seconds(start->cuts, start->choices);
     if (start_s < step_s) {
       step_s = start_s;
       choice = *start;
       answer.certificate.cuts.clear();  // they speak of other cuts
     }
   }
-  const double bottleneck_s = bottleneck_seconds(problem, at_mean, choice);
+  const double bottleneck_s = bottleneck_seconds(problem, choice);
   return JointChoice{std::move(choice),
                      plan_certificate(std::move(answer.certificate), bottleneck_s, step_s)};
 }

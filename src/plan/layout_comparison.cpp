@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "omnibal/base/parallel.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "plan/layout_pipeline.h"
 #include "plan/model_seconds.h"
 #include "plan/pipeline_choice.h"
@@ -89,7 +90,8 @@ Result<LayoutPrediction> own_layout(const LayoutTask& task) {
   free.free_links = true;
   OMNIBAL_ASSIGN(const cost::Profile without_links,
                  profile_for(task.model, plan.cluster, free, plan.sizes));
-  OMNIBAL_ASSIGN(own.shares, shares_of(task, own, plan.profile, without_links));
+  OMNIBAL_ASSIGN(own.shares, shares_of(task, own, cost::with_choices(plan.profile, plan.choices),
+                                       without_links));
   return own;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "omnibal/plan/host_memory.h"
 #include "plan/balance_bench.h"
 
 namespace omnibal::plan {
@@ -14,34 +15,45 @@ using recompute::RecomputeMask;
 
 constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
+/// Named choices go with a recomputation that weighs them, and with targets that know them.
+Status check_choices(const ModelBalanceRequest& request) {
+  if (request.choices == cost::ChoiceSet::kFull) return {};
+  const bool joint = request.recompute == RecomputeMethod::kJoint;
+  const bool megatron = request.constraints.restriction == joint::Restriction::kMegatron;
+  if (joint && !megatron) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               joint ? "restriction megatron recomputes whole layers"
+                     : "only recompute joint weighs the choices that a profile names")
+      .at_key("recompute-choices")
+      .with_hint(joint ? "drop --recompute-choices, or --restrict megatron"
+                       : "use --recompute joint, or drop --recompute-choices");
+}
+
 Result<BalanceBench> set_up(const cost::Profile& profile, const ModelBalanceRequest& request) {
   OMNIBAL_ASSIGN(const schedule::Schedule schedule,
                  schedule::make_schedule(request.schedule, request.num_stages,
                                          request.num_micro_batches, {.chunks = request.chunks}));
   OMNIBAL_ASSIGN(simulate::CompiledSchedule compiled, simulate::compile(schedule));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, profile.load, request.num_micro_batches));
+  cost::Profile allowed = profile;
+  cost::keep_choices(allowed, request.choices);
   std::vector<cost::LayerCost> costs = cost::evaluate(profile, profile.load);
   std::vector<recompute::BarLayer> layers = recompute::bar_layers(profile, costs);
+  simulate::PipelineLayers pipeline = simulate::pipeline_layers(allowed);
   return BalanceBench{
-      profile,
+      std::move(allowed),
       request,
       std::move(costs),
       std::move(layers),
-      simulate::pipeline_layers(profile),
+      std::move(pipeline),
       schedule,
       std::move(compiled),
       held_by_ranks(schedule),
       std::vector<cost::Load>(static_cast<std::size_t>(request.num_micro_batches), profile.load)};
 }
 
-/// The recomputation asked for, within the memory limit if there is one.
-Result<RecomputeMask> recomputation(const BalanceBench& bench, const Cuts& cuts) {
-  if (bench.request.recompute == RecomputeMethod::kJoint) {
-    const std::vector<joint::JointLayer> layers = joint_layers(bench);
-    OMNIBAL_ASSIGN(const joint::LayerChoices choices,
-                   joint::choose_recomputation(joint_problem(bench, layers), cuts));
-    return joint::to_mask(choices);
-  }
+/// Layers that recompute all of themselves or nothing, within the memory limit if there is one.
+Result<RecomputeMask> whole_recomputation(const BalanceBench& bench, const Cuts& cuts) {
   const std::vector<std::int32_t> first_layers = partition::first_layers(cuts);
   const recompute::MemoryProbe probe = memory_probe(bench.held, bench.layers, bench.costs, cuts);
   const recompute::BarProblem problem{
@@ -54,6 +66,15 @@ Result<RecomputeMask> recomputation(const BalanceBench& bench, const Cuts& cuts)
                                  : recompute::recompute_none(bench.layers.size());
   OMNIBAL_RETURN_IF_ERROR(recompute::check_memory(problem, mask, probe));
   return mask;
+}
+
+Result<cost::LayerChoices> recomputation(const BalanceBench& bench, const Cuts& cuts) {
+  if (bench.request.recompute == RecomputeMethod::kJoint) {
+    const std::vector<joint::JointLayer> layers = joint_layers(bench);
+    return joint::choose_recomputation(joint_problem(bench, layers), cuts);
+  }
+  OMNIBAL_ASSIGN(const RecomputeMask mask, whole_recomputation(bench, cuts));
+  return cost::LayerChoices(mask.begin(), mask.end());
 }
 
 Result<Cuts> by_parameters(const BalanceBench& bench) {
@@ -144,16 +165,25 @@ Result<Cuts> cuts_by_method(const BalanceBench& bench, PartitionMethod method) {
   }
 }
 
-double simulated(const BalanceBench& bench, const Cuts& cuts, const RecomputeMask& mask) {
+double simulated(const BalanceBench& bench, const Cuts& cuts, const cost::LayerChoices& choices) {
   return simulate::makespan(
-      bench.schedule, simulate::pipeline_times(simulate::stage_costs(bench.pipeline, cuts, mask),
-                                               bench.request.links, bench.loads));
+      bench.schedule,
+      simulate::pipeline_times(simulate::chosen_stage_costs(bench.pipeline, cuts, choices),
+                               bench.request.links, bench.loads));
+}
+
+JudgedPartition judged(const BalanceBench& bench, Cuts cuts, cost::LayerChoices choices,
+                       double makespan_s) {
+  JudgedPartition partition{
+      std::move(cuts), joint::to_mask(choices), makespan_s, std::move(choices), {}};
+  partition.named = cost::named_choices(bench.profile, partition.choices);
+  return partition;
 }
 
 Result<JudgedPartition> judge(const BalanceBench& bench, const Cuts& cuts) {
-  OMNIBAL_ASSIGN(RecomputeMask mask, recomputation(bench, cuts));
-  const double makespan_s = simulated(bench, cuts, mask);
-  return JudgedPartition{cuts, std::move(mask), makespan_s};
+  OMNIBAL_ASSIGN(cost::LayerChoices choices, recomputation(bench, cuts));
+  const double makespan_s = simulated(bench, cuts, choices);
+  return judged(bench, cuts, std::move(choices), makespan_s);
 }
 
 Result<ModelBalance> balance_model(const cost::Profile& profile,
@@ -161,14 +191,19 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
   // First: a schedule may be large, of stages that no cut can fill.
   OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(profile.layers.size()),
                                                   request.num_stages));
+  OMNIBAL_RETURN_IF_ERROR(check_choices(request));
   OMNIBAL_ASSIGN(const BalanceBench bench, set_up(profile, request));
   ModelBalance balance;
   OMNIBAL_ASSIGN(std::vector<JudgedPartition> judged, candidates(bench, balance));
   balance.best = std::move(judged.front());
   balance.alternatives.assign(std::make_move_iterator(judged.begin() + 1),
                               std::make_move_iterator(judged.end()));
-  RankedStages ranked = summarize_on(bench.lists, bench.profile, bench.profile.load,
-                                     balance.best.cuts, balance.best.recompute);
+  OMNIBAL_RETURN_IF_ERROR(check_host_memory(
+      {bench.lists, bench.profile, bench.profile.load, balance.best.cuts, balance.best.choices},
+      request.host_share_bytes));
+  RankedStages ranked =
+      summarize_on(bench.lists, cost::with_choices(bench.profile, balance.best.choices),
+                   bench.profile.load, balance.best.cuts, balance.best.recompute);
   balance.stages = std::move(ranked.stages);
   balance.ranks = std::move(ranked.ranks);
   balance.metrics = metrics::partition_metrics(bench.costs, balance.stages);

@@ -10,9 +10,10 @@ using codec::Json;
 namespace {
 
 Json partition_json(const JudgedPartition& judged) {
-  return {{"cuts", partition::first_layers(judged.cuts)},
-          {"recompute", recompute::recomputed_layers(judged.recompute)},
-          {"makespan_s", judged.makespan_s}};
+  Json json = {{"cuts", partition::first_layers(judged.cuts)}};
+  json.update(recompute_json(judged.recompute, judged.named));
+  json["makespan_s"] = judged.makespan_s;
+  return json;
 }
 
 Json to_json(const joint::CutMove& move) {
@@ -35,6 +36,19 @@ Json to_json(const std::vector<joint::CutReason>& reasons) {
                     {"left", to_json(reason.left)},
                     {"right", to_json(reason.right)}});
   }
+  return json;
+}
+
+Json recompute_json(recompute::RecomputeMask recompute,
+                    const std::vector<cost::NamedChoice>& named) {
+  Json json;
+  Json choices = Json::object();
+  for (const cost::NamedChoice& one : named) {
+    recompute[static_cast<std::size_t>(one.layer)] = false;
+    choices[std::to_string(one.layer)] = one.name;
+  }
+  json["recompute"] = recompute::recomputed_layers(recompute);
+  if (!named.empty()) json["recompute_choice"] = std::move(choices);
   return json;
 }
 

@@ -20,6 +20,7 @@ Result<cost::Profile> measured_profile(const model::ModelSpec& model, cost::Prof
   for (std::size_t i = 0; i < profile.layers.size(); ++i) {
     if (profile.layers[i].parameters > 0) continue;
     profile.layers[i].parameters = static_cast<double>(model.layers[i].parameters);
+    profile.layers[i].adapter_parameters = static_cast<double>(model.layers[i].adapter_parameters);
   }
   return profile;
 }
@@ -29,12 +30,12 @@ Result<cost::Profile> measured_profile(const model::ModelSpec& model, cost::Prof
 Result<cost::Profile> profile_for(const model::ModelSpec& model,
                                   const cluster::ClusterSpec& cluster, const PlanRequest& request,
                                   const cluster::ParallelSizes& sizes) {
-  if (request.profile) return measured_profile(model, *request.profile);
-  return cost::analytic_profile(model, cluster,
-                                {.tp = sizes.tp,
-                                 .dp = sizes.dp,
-                                 .heads = request.heads,
-                                 .tensor_links = !request.free_links});
+  const cost::AnalyticOptions options{
+      .tp = sizes.tp, .dp = sizes.dp, .heads = request.heads, .tensor_links = !request.free_links};
+  Result<cost::Profile> profile = request.profile ? measured_profile(model, *request.profile)
+                                                  : analytic_profile(model, cluster, options);
+  if (profile) cost::keep_choices(*profile, request.choices);
+  return profile;
 }
 
 double useful_seconds(const cost::Profile& profile, const cost::Load& load) {

@@ -26,10 +26,15 @@ Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
       recompute::RecomputeMask mask,
       recompute::bar({problem.layers, first_layers, problem.memory_bytes, problem.held.stage_rank},
                      memory_probe(problem.held, problem.layers, problem.at_caps, cuts)));
-  return PipelineChoice{std::move(cuts), std::move(mask)};
+  return whole_layers(std::move(cuts), std::move(mask));
 }
 
 }  // namespace
+
+PipelineChoice whole_layers(partition::Cuts cuts, recompute::RecomputeMask recompute) {
+  cost::LayerChoices choices = joint::to_choices(recompute);
+  return {std::move(cuts), std::move(recompute), std::move(choices)};
+}
 
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem) {
   cost::Profile at_mean = problem.profile;
@@ -82,6 +87,7 @@ Result<PipelineProblem> pipeline_problem(const PipelineSetting& setting) {
                           .memory_bytes = setting.memory_bytes,
                           .threads = setting.threads,
                           .mean_load = setting.mean_load,
+                          .full_load = full,
                           .at_caps = cost::evaluate(setting.profile, full),
                           .layers = {},
                           .lists = schedule,
@@ -125,8 +131,8 @@ Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem, Partition
 }
 
 RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {
-  return summarize_on(problem.lists, plan.profile, full_pack(plan.data_options.limits), plan.cuts,
-                      plan.recompute);
+  return summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                      problem.full_load, plan.cuts, plan.recompute);
 }
 
 std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice) {

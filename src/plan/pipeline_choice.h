@@ -25,6 +25,7 @@ struct PipelineProblem {
   std::int64_t memory_bytes = 0;
   int threads = 0;
   cost::Load mean_load;
+  cost::Load full_load;
   std::vector<cost::LayerCost> at_caps;
   std::vector<recompute::BarLayer> layers;
   schedule::Schedule lists;
@@ -37,8 +38,11 @@ cost::Load mean_load(std::span<const metrics::PackLoad> loads);
 
 struct PipelineChoice {
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;  // layers that spare memory at all
+  cost::LayerChoices choices;          // how
 };
+/// Layers of the mask recompute all of themselves.
+PipelineChoice whole_layers(partition::Cuts cuts, recompute::RecomputeMask recompute);
 
 /// What a pipeline is chosen for.
 struct PipelineSetting {

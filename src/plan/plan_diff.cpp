@@ -10,12 +10,30 @@ namespace {
 using codec::Json;
 
 /// Members that are compared; of an object all of its scalars.
-constexpr std::array<std::string_view, 24> kCompared = {
-    "model",      "cluster.name",    "samples",        "rejected",   "method",
-    "limits",     "packs",           "parallel",       "layout",     "schedule",
-    "partition.cuts", "recompute",   "memory_bytes",   "links",      "update",
-    "steps.count", "steps.micro_batches", "steps.dist_ratio", "steps.tail", "steps.row_order",
-    "prediction", "bound", "certificate.gap", "zero3.planned"};
+constexpr std::array<std::string_view, 24> kCompared = {"model",
+                                                        "cluster.name",
+                                                        "samples",
+                                                        "rejected",
+                                                        "method",
+                                                        "limits",
+                                                        "packs",
+                                                        "parallel",
+                                                        "layout",
+                                                        "schedule",
+                                                        "partition.cuts",
+                                                        "recompute",
+                                                        "memory_bytes",
+                                                        "links",
+                                                        "update",
+                                                        "steps.count",
+                                                        "steps.micro_batches",
+                                                        "steps.dist_ratio",
+                                                        "steps.tail",
+                                                        "steps.row_order",
+                                                        "prediction",
+                                                        "bound",
+                                                        "certificate.gap",
+                                                        "zero3.planned"};
 
 /// Null where there is none.
 const Json& at_key(const Json& document, std::string_view key) {

@@ -68,7 +68,7 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
   json["partition"] = {{"cuts", partition::first_layers(plan.cuts)},
                        {"stages", stages_json(plan.stages)},
                        {"ranks", ranks_json(plan.ranks)}};
-  json["recompute"] = recompute::recomputed_layers(plan.recompute);
+  json.update(recompute_json(plan.recompute, cost::named_choices(plan.profile, plan.choices)));
   json["schedule"] = {{"kind", schedule::to_string(plan.schedule)}, {"chunks", plan.chunks}};
   json["memory_bytes"] = plan.memory_bytes;
   json["links"] = plan.free_links ? "free" : "model";

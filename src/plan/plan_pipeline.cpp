@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "omnibal/cost/recompute_choices.h"
 
 namespace omnibal::plan {
 namespace {
@@ -91,6 +94,41 @@ Result<recompute::RecomputeMask> read_recompute(const JsonFields& root, std::int
     mask[static_cast<std::size_t>(layer)] = true;
   }
   return mask;
+}
+
+/// {"12": "mlp"}: layers that take a named choice.
+Result<std::vector<cost::NamedChoice>> read_named_choices(const JsonFields& root,
+                                                          std::int32_t num_layers) {
+  std::vector<cost::NamedChoice> named;
+  if (!root.has("recompute_choice")) return named;
+  OMNIBAL_ASSIGN(const Json* json, root.object("recompute_choice"));
+  const JsonFields fields(*json, document_name(), "recompute_choice");
+  for (const auto& [key, value] : json->items()) {
+    std::int64_t layer = -1;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), layer);
+    if (error != std::errc() || end != key.data() + key.size() || layer < 0 ||
+        layer >= num_layers) {
+      return Error(ErrorCode::kInvalidPlan, fmt::format("there is no layer \"{}\"", key))
+          .in_file(document_name())
+          .at_key("recompute_choice")
+          .with_value(key)
+          .with_limit(std::int64_t{num_layers} - 1);
+    }
+    OMNIBAL_ASSIGN(std::string name, fields.text(key));
+    named.push_back({layer, std::move(name)});
+  }
+  return named;
+}
+
+Result<cost::LayerChoices> read_choices(const JsonFields& root, const cost::Profile& profile) {
+  const auto num_layers = static_cast<std::int32_t>(profile.layers.size());
+  OMNIBAL_ASSIGN(const recompute::RecomputeMask whole, read_recompute(root, num_layers));
+  OMNIBAL_ASSIGN(const std::vector<cost::NamedChoice> named, read_named_choices(root, num_layers));
+  Result<cost::LayerChoices> choices = cost::choices_of(profile, whole, named);
+  if (choices) return choices;
+  Error error = std::move(choices).error();
+  error.code = ErrorCode::kInvalidPlan;
+  return std::move(error).in_file(document_name());
 }
 
 /// Every id is a pack or a zero-weight pack: whoever simulates takes loads by id.
@@ -209,11 +247,14 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   OMNIBAL_ASSIGN(pipeline.cluster, read_cluster(root));
   OMNIBAL_ASSIGN(const ScheduleChoice schedule, read_schedule_choice(root));
   OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes.pp * schedule.chunks, num_layers));
-  OMNIBAL_ASSIGN(pipeline.recompute, read_recompute(root, num_layers));
+  OMNIBAL_ASSIGN(const cost::LayerChoices choices, read_choices(root, *plan.profile()));
+  pipeline.recompute = cost::spares_memory(choices);
+  pipeline.profile = cost::with_choices(*plan.profile(), choices);
   OMNIBAL_ASSIGN(pipeline.schedule,
                  make_schedule(schedule, pipeline.cuts.size() + 1, plan.steps()->micro_batches));
   OMNIBAL_ASSIGN(pipeline.steps.schedule, simulate::compile(pipeline.schedule));
-  pipeline.steps.stages = simulate::stage_costs(*plan.profile(), pipeline.cuts, pipeline.recompute);
+  pipeline.steps.stages =
+      simulate::stage_costs(pipeline.profile, pipeline.cuts, pipeline.recompute);
   OMNIBAL_ASSIGN(const bool links_cost, read_links_cost(root));
   if (links_cost)
     pipeline.steps.links = links_of_ranks(pipeline.cluster, pipeline.sizes, pipeline.schedule);

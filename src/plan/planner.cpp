@@ -110,7 +110,7 @@ Result<std::vector<AblationRow>> ablation_of(const std::optional<Plan>& paper,
                                              const Progress& progress) {
   if (!paper) return make_ablation(task, task, own, progress);
   OMNIBAL_ASSIGN(const PipelineProblem problem, paper_problem(*paper, task.problem.threads));
-  const PipelineChoice of_paper{paper->cuts, paper->recompute};
+  const PipelineChoice of_paper = whole_layers(paper->cuts, paper->recompute);
   return make_ablation({task.corpus, *paper, problem, of_paper}, task, own, progress);
 }
 

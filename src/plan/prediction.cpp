@@ -47,8 +47,8 @@ cost::Load worst_load(std::span<const metrics::PackLoad> loads) {
 }
 
 std::int64_t peak_bytes_worst_pack(const Plan& plan, const PipelineProblem& problem) {
-  return peak_bytes(summarize_on(problem.lists, plan.profile, worst_load(plan.data.loads),
-                                 plan.cuts, plan.recompute)
+  return peak_bytes(summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                                 worst_load(plan.data.loads), plan.cuts, plan.recompute)
                         .ranks);
 }
 
@@ -62,7 +62,8 @@ Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step) {
 
 Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan) {
   StepPipeline pipeline{.schedule = problem.schedule,
-                        .stages = simulate::stage_costs(plan.profile, plan.cuts, plan.recompute),
+                        .stages = simulate::chosen_stage_costs(
+                            simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
                         .links = {}};
   if (plan.free_links) return pipeline;
   pipeline.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "omnibal/plan/host_memory.h"
+
 namespace omnibal::plan {
 namespace {
 
@@ -22,8 +24,8 @@ Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, cons
   if (two_steps) {
     choices.two_steps = *two_steps;
   } else {
-    OMNIBAL_ASSIGN(choices.two_steps.cuts, cuts_by(PartitionMethod::kBmp, problem));
-    choices.two_steps.recompute = recompute::recompute_full(problem.layers);
+    OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+    choices.two_steps = whole_layers(std::move(cuts), recompute::recompute_full(problem.layers));
   }
   Result<JointChoice> joint = choose_jointly(problem, plan, start_of(two_steps));
   choices.joint = joint ? *std::move(joint) : JointChoice{choices.two_steps, {}};
@@ -33,12 +35,19 @@ Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, cons
 Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan) {
   JointChoice choice = choices.joint;
   if (problem.kind == schedule::ScheduleKind::kOneFOneB) {
-    OMNIBAL_RETURN_IF_ERROR(choose_pipeline(problem));  // or its rows would hide that
+    // Its rows would hide that nothing fits; named choices may where whole layers do not.
+    if (!choose_pipeline(problem)) {
+      OMNIBAL_RETURN_IF_ERROR(choose_jointly(problem, plan, std::nullopt));
+    }
   } else {
     OMNIBAL_ASSIGN(choice, choose_jointly(problem, plan, start_of(choose_pipeline(problem))));
   }
   plan.cuts = std::move(choice.pipeline.cuts);
   plan.recompute = std::move(choice.pipeline.recompute);
+  plan.choices = std::move(choice.pipeline.choices);
+  OMNIBAL_RETURN_IF_ERROR(
+      check_host_memory({problem.lists, plan.profile, problem.full_load, plan.cuts, plan.choices},
+                        plan.cluster.host_share_bytes()));
   plan.certificate = std::move(choice.certificate);
   RankedStages ranked = stages_at_caps(plan, problem);
   plan.stages = std::move(ranked.stages);

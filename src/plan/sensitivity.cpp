@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "omnibal/base/name_table.h"
+#include "omnibal/plan/model_balance.h"
 #include "plan/joint_choice.h"
 #include "plan/sensitivity_cases.h"
 
@@ -27,7 +28,8 @@ bool is_of(const cost::LayerProfile& layer, ModelPart part) {
 /// Mean seconds of a step of the epoch with `choice`, on the links of `pipeline`.
 Result<double> mean_seconds(const Plan& plan, const PipelineProblem& problem,
                             const PipelineChoice& choice, StepPipeline pipeline) {
-  pipeline.stages = simulate::stage_costs(plan.profile, choice.cuts, choice.recompute);
+  pipeline.stages = simulate::chosen_stage_costs(simulate::pipeline_layers(plan.profile),
+                                                 choice.cuts, choice.choices);
   if (!pipeline.end.empty()) {
     OMNIBAL_ASSIGN(pipeline.end, simulate::step_end({plan.profile, choice.cuts, problem.lists,
                                                      plan.cluster, plan.sizes},
@@ -54,6 +56,7 @@ Result<SensitivityCase> make_case(const Plan& plan, const PipelineChoice& kept, 
   made.loss = made.step_s / made.best_step_s - 1;
   made.cuts = std::move(knowing.pipeline.cuts);
   made.recompute = std::move(knowing.pipeline.recompute);
+  made.named = cost::named_choices(plan.profile, knowing.pipeline.choices);
   return made;
 }
 
@@ -67,6 +70,9 @@ cost::Profile scaled(cost::Profile profile, ModelPart part, double factor) {
     for (cost::LinearCost* seconds :
          {&layer.forward_s, &layer.input_grad_s, &layer.weight_grad_s, &layer.recompute_s}) {
       *seconds = factor * *seconds;
+    }
+    for (cost::RecomputeChoice& choice : layer.recompute_choices) {
+      if (choice.name != cost::kOffloadChoice) choice.recompute_s = factor * choice.recompute_s;
     }
   }
   return profile;
@@ -86,8 +92,9 @@ Result<std::vector<SensitivityCase>> sensitivity_of(const Plan& plan,
     }
     for (const double factor : kFactors) {
       other.profile = scaled(plan.profile, part, factor);
-      OMNIBAL_ASSIGN(SensitivityCase made,
-                     make_case(other, {plan.cuts, plan.recompute}, problem.threads, pipeline));
+      OMNIBAL_ASSIGN(
+          SensitivityCase made,
+          make_case(other, {plan.cuts, plan.recompute, plan.choices}, problem.threads, pipeline));
       made.part = part;
       made.factor = factor;
       cases.push_back(std::move(made));
@@ -104,8 +111,8 @@ codec::Json to_json(const std::vector<SensitivityCase>& cases) {
                     {"step_s", one.step_s},
                     {"best_step_s", one.best_step_s},
                     {"loss", one.loss},
-                    {"cuts", partition::first_layers(one.cuts)},
-                    {"recompute", recompute::recomputed_layers(one.recompute)}});
+                    {"cuts", partition::first_layers(one.cuts)}});
+    json.back().update(recompute_json(one.recompute, one.named));
   }
   return json;
 }

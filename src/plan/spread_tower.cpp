@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "omnibal/cost/recompute_choices.h"
+
 namespace omnibal::plan {
 namespace {
 
@@ -29,17 +31,31 @@ Sharding sharding_of(const cluster::ClusterSpec& cluster, const cluster::Paralle
   return {static_cast<double>(std::min(in_node, all)), static_cast<double>(all)};
 }
 
-/// Bytes of one device for a layer of so many parameters.
-double sharded_bytes(double parameters, bool trainable, const Sharding& sharding) {
-  if (!trainable) return parameters * kWeightBytes / sharding.in_node;
-  return parameters *
-         ((kWeightBytes + kGradientBytes) / sharding.in_node + kOptimizerBytes / sharding.all);
+/// Parameters of a layer that a device of the tower's tensor group has.
+struct Parameters {
+  double frozen = 0;
+  double trained = 0;
+};
+
+Parameters parameters_of(const model::Layer& layer, std::int64_t tp) {
+  const auto all = static_cast<double>(layer.parameters) / static_cast<double>(tp);
+  const auto adapters = static_cast<double>(layer.adapter_parameters) / static_cast<double>(tp);
+  if (adapters > 0) return {all - adapters, adapters};
+  return layer.trainable ? Parameters{0, all} : Parameters{all, 0};
+}
+
+/// Bytes of one device.
+double sharded_bytes(const Parameters& parameters, const Sharding& sharding) {
+  return parameters.frozen * kWeightBytes / sharding.in_node +
+         parameters.trained *
+             ((kWeightBytes + kGradientBytes) / sharding.in_node + kOptimizerBytes / sharding.all);
 }
 
 /// What a device holds of gathered layers while it runs them; nothing where none is sharded.
-double working_bytes(double parameters, bool trainable, const Sharding& sharding) {
+double working_bytes(const Parameters& parameters, const Sharding& sharding) {
   if (sharding.in_node <= 1) return 0;
-  return parameters * (kGatheredLayers * kWeightBytes + (trainable ? kGradientBytes : 0));
+  return (parameters.frozen + parameters.trained) * kGatheredLayers * kWeightBytes +
+         parameters.trained * kGradientBytes;
 }
 
 /// Costs of the tower's layers where `share` of a micro-batch's units is a device's.
@@ -75,11 +91,13 @@ Result<cost::Profile> spread_profile(const model::ModelSpec& model,
     cost::LayerProfile& layer = profile.layers[i];
     layer = alone.layers[i];
     scale_by(share, layer);
-    const double parameters = layer.parameters / static_cast<double>(tower.tp);
-    layer.static_bytes = {.constant = sharded_bytes(parameters, layer.trainable, sharding)};
+    const Parameters parameters = parameters_of(model.layers[i], tower.tp);
+    layer.static_bytes = {.constant = sharded_bytes(parameters, sharding)};
     layer.parameters /= share;
-    working = std::max(working, working_bytes(parameters, layer.trainable, sharding));
+    layer.adapter_parameters /= share;
+    working = std::max(working, working_bytes(parameters, sharding));
   }
+  cost::keep_choices(profile, cost::ChoiceSet::kFull);
   if (num_vision > 0) profile.layers.front().static_bytes.constant += working;
   return profile;
 }

@@ -20,9 +20,9 @@ std::int32_t num_vision_layers(const cost::Profile& profile);
 /// micro-batch in groups of tower.tp, each with the whole tower. Weights and gradients are sharded
 /// over the devices of a node that run it, optimizer states over all of them (arXiv 1910.02054); a
 /// device gathers two layers' weights at a time and holds one layer's gradients, counted at the
-/// first layer. Gathering hides behind a layer's computation. `sizes.pp` counts all ranks of a
-/// pipeline. `parameters` of the tower are such that a tp-th of them is what a device reduces.
-/// Errors: those of analytic_profile.
+/// first layer. No layer has named choices: whole layers recompute. Gathering hides behind a
+/// layer's computation. `sizes.pp` counts all ranks of a pipeline. `parameters` of the tower are
+/// such that a tp-th of them is what a device reduces. Errors: those of analytic_profile.
 Result<cost::Profile> spread_profile(const model::ModelSpec& model,
                                      const cluster::ClusterSpec& cluster,
                                      const cost::AnalyticOptions& options,

@@ -19,8 +19,7 @@ std::vector<BarLayer> bar_layers(const cost::Profile& profile,
   std::vector<BarLayer> layers;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     layers.push_back({class_of(profile.layers[i].kind), costs[i].recompute_s,
-                      costs[i].can_recompute, costs[i].activation_bytes,
-                      profile.layers[i].trainable});
+                      costs[i].can_recompute, costs[i].transient(), profile.layers[i].trainable});
   }
   return layers;
 }
@@ -41,7 +40,7 @@ MemoryProbe modelled_memory(std::span<const cost::LayerCost> layers,
          ++i) {
       fixed += layers[i].static_bytes;
       kept += mask[i] ? layers[i].recomputed_bytes : layers[i].activation_bytes;
-      if (mask[i]) transient = std::max(transient, layers[i].activation_bytes);
+      if (mask[i]) transient = std::max(transient, layers[i].transient());
     }
     return fixed + in_flight[s] * kept + transient;
   };

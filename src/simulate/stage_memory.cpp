@@ -47,7 +47,7 @@ std::vector<StageBytes> bytes_of_stages(const cost::Profile& profile,
         fixed += layers[i].static_bytes;
         bytes.kept += recomputes ? layers[i].recomputed_bytes : layers[i].activation_bytes;
         if (profile.layers[i].trainable) bytes.for_weights += layers[i].activation_bytes;
-        if (recomputes) bytes.transient = std::max(bytes.transient, layers[i].activation_bytes);
+        if (recomputes) bytes.transient = std::max(bytes.transient, layers[i].transient());
       }
       stages[s].fixed = std::max(stages[s].fixed, fixed);
       stages[s].micro_batches.push_back(bytes);

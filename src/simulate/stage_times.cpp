@@ -29,6 +29,28 @@ cost::Load in_whole_units(cost::Load load, std::int64_t multiple) {
   return load;
 }
 
+/// `recompute_s(layer)`: null where it keeps everything.
+template <class RecomputeTime>
+std::vector<StageCost> summed_stages(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                     const RecomputeTime& recompute_s) {
+  const auto num_layers = static_cast<std::int32_t>(layers.times.size());
+  std::vector<StageCost> stages;
+  for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
+    StageCost& stage = stages.emplace_back();
+    const auto end = static_cast<std::size_t>(range.end);
+    for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
+      stage.forward_s += layers.times[i].forward_s;
+      stage.backward_s += layers.times[i].backward_s;
+      stage.weight_grad_s += layers.times[i].weight_grad_s;
+      if (const cost::LinearCost* seconds = recompute_s(i)) stage.recompute_s += *seconds;
+    }
+    if (range.end == num_layers) continue;
+    stage.boundary_bytes = layers.boundary_bytes[end - 1];
+    stage.gradient_bytes = layers.gradient_bytes[end - 1];
+  }
+  return stages;
+}
+
 }  // namespace
 
 PipelineLayers pipeline_layers(const cost::Profile& profile) {
@@ -44,22 +66,20 @@ PipelineLayers pipeline_layers(const cost::Profile& profile) {
 
 std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute) {
-  const auto num_layers = static_cast<std::int32_t>(layers.times.size());
-  std::vector<StageCost> stages;
-  for (const partition::StageRange& range : partition::stage_ranges(cuts, num_layers)) {
-    StageCost& stage = stages.emplace_back();
-    const auto end = static_cast<std::size_t>(range.end);
-    for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
-      stage.forward_s += layers.times[i].forward_s;
-      stage.backward_s += layers.times[i].backward_s;
-      stage.weight_grad_s += layers.times[i].weight_grad_s;
-      if (!recompute.empty() && recompute[i]) stage.recompute_s += layers.times[i].recompute_s;
-    }
-    if (range.end == num_layers) continue;
-    stage.boundary_bytes = layers.boundary_bytes[end - 1];
-    stage.gradient_bytes = layers.gradient_bytes[end - 1];
-  }
-  return stages;
+  return summed_stages(layers, cuts, [&](std::size_t layer) {
+    return !recompute.empty() && recompute[layer] ? &layers.times[layer].recompute_s : nullptr;
+  });
+}
+
+std::vector<StageCost> chosen_stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                          const cost::LayerChoices& choices) {
+  return summed_stages(layers, cuts, [&](std::size_t layer) -> const cost::LinearCost* {
+    const std::int32_t choice = choices[layer];
+    if (choice == cost::kKeepEverything) return nullptr;
+    if (choice == cost::kRecomputeAll) return &layers.times[layer].recompute_s;
+    return &layers.times[layer]
+                .choice_s[static_cast<std::size_t>(choice - cost::kFirstNamedChoice)];
+  });
 }
 
 std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,

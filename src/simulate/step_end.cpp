@@ -29,8 +29,7 @@ std::vector<double> parameters_of_stages(const StepEndCase& step) {
   for (const partition::StageRange& range : partition::stage_ranges(step.cuts, num_layers)) {
     double parameters = 0;
     for (std::int32_t i = range.begin; i < range.end; ++i) {
-      const cost::LayerProfile& layer = step.profile.layers[static_cast<std::size_t>(i)];
-      if (layer.trainable) parameters += layer.parameters;
+      parameters += step.profile.layers[static_cast<std::size_t>(i)].trained_parameters();
     }
     stages.push_back(parameters / static_cast<double>(step.sizes.tp));
   }

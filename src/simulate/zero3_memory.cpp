@@ -25,7 +25,7 @@ class Zero3Memory {
     for (std::size_t i = 0; i < program_.operations.size(); ++i) {
       const auto layer = static_cast<std::size_t>(program_.operations[i].layer);
       if (!program_.operations[i].backward) kept += kept_by(layer);
-      const std::int64_t transient = recomputes(layer) ? layers_[layer].activation_bytes : 0;
+      const std::int64_t transient = recomputes(layer) ? layers_[layer].transient() : 0;
       peak = std::max(peak, kept + transient + whole(parameter_bytes(i)));
       if (program_.operations[i].backward) kept -= kept_by(layer);
     }
@@ -39,14 +39,14 @@ class Zero3Memory {
   std::int64_t kept_by(std::size_t layer) const {
     return recomputes(layer) ? layers_[layer].recomputed_bytes : layers_[layer].activation_bytes;
   }
-  double parameters(std::int32_t layer) const {
-    return zero3_.profile.layers[static_cast<std::size_t>(layer)].parameters /
-           static_cast<double>(zero3_.tp);
+  const cost::LayerProfile& layer(std::int32_t index) const {
+    return zero3_.profile.layers[static_cast<std::size_t>(index)];
   }
   double states() const {
     double bytes = 0;
     for (const cost::LayerProfile& layer : zero3_.profile.layers) {
-      bytes += layer.parameters * (layer.trainable ? kStateBytes : kWeightBytes);
+      const double trained = layer.trained_parameters();
+      bytes += trained * kStateBytes + (layer.parameters - trained) * kWeightBytes;
     }
     return bytes / static_cast<double>(zero3_.tp * zero3_.num_ranks);
   }
@@ -58,11 +58,13 @@ class Zero3Memory {
         std::min(operations.size(), i + 1 + static_cast<std::size_t>(program_.prefetch));
     for (std::size_t j = i; j < end; ++j) gathered.insert(operations[j].layer);
     double bytes = 0;
-    for (const std::int32_t layer : gathered) bytes += kWeightBytes * parameters(layer);
+    for (const std::int32_t index : gathered) bytes += kWeightBytes * layer(index).parameters;
     for (std::size_t j = i > 0 ? i - 1 : 0; j <= i; ++j) {
-      if (operations[j].reduces) bytes += kGradientBytes * parameters(operations[j].layer);
+      if (operations[j].reduces) {
+        bytes += kGradientBytes * layer(operations[j].layer).trained_parameters();
+      }
     }
-    return bytes;
+    return bytes / static_cast<double>(zero3_.tp);
   }
 
   const Zero3Case& zero3_;

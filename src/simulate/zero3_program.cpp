@@ -40,29 +40,27 @@ DeviceGroup group_of(const Zero3Case& zero3) {
   return data_parallel_group(*zero3.cluster, {.tp = zero3.tp, .pp = 1, .dp = zero3.num_ranks}, 0);
 }
 
-double device_parameters(const Zero3Case& zero3, std::size_t layer) {
-  return zero3.profile.layers[layer].parameters / static_cast<double>(zero3.tp);
-}
-
 Operation operation(const Zero3Case& zero3, std::size_t layer, bool backward) {
   const DeviceGroup group = group_of(zero3);
-  const double parameters = device_parameters(zero3, layer);
+  const auto tp = static_cast<double>(zero3.tp);
+  const double parameters = zero3.profile.layers[layer].parameters / tp;
+  const double trained = zero3.profile.layers[layer].trained_parameters() / tp;
   Operation made;
   made.layer = static_cast<std::int32_t>(layer);
   made.backward = backward;
   made.gathers = parameters > 0;
   made.gather_s = all_gather_s(group, kWeightBytes * parameters);
-  made.reduces = backward && made.gathers && zero3.profile.layers[layer].trainable;
-  if (made.reduces) made.reduce_s = reduce_scatter_s(group, kGradientBytes * parameters);
+  made.reduces = backward && trained > 0;
+  if (made.reduces) made.reduce_s = reduce_scatter_s(group, kGradientBytes * trained);
   return made;
 }
 
 double optimizer_seconds(const Zero3Case& zero3) {
   double parameters = 0;
-  for (std::size_t i = 0; i < zero3.profile.layers.size(); ++i) {
-    if (zero3.profile.layers[i].trainable) parameters += device_parameters(zero3, i);
+  for (const cost::LayerProfile& layer : zero3.profile.layers) {
+    parameters += layer.trained_parameters();
   }
-  return kUpdateBytes * parameters / static_cast<double>(zero3.num_ranks) /
+  return kUpdateBytes * parameters / static_cast<double>(zero3.tp * zero3.num_ranks) /
          zero3.cluster->memory_bytes_per_s;
 }
 

@@ -32,18 +32,18 @@ Result<RankedStages> stages_at(const plan::PlanReader& plan, const cost::Load& l
   const schedule::Schedule& schedule = pipeline.schedule;
   const std::vector<cost::Load> loads(static_cast<std::size_t>(schedule.num_micro_batches), load);
   RankedStages found;
-  found.stages = metrics::summarize_stages(cost::evaluate(*plan.profile(), load),
+  found.stages = metrics::summarize_stages(cost::evaluate(pipeline.profile, load),
                                            partition::first_layers(pipeline.cuts),
                                            pipeline.recompute, schedule::in_flight(schedule));
   const std::vector<std::int64_t> of_stages = simulate::peak_bytes_of_stages(
-      schedule, *plan.profile(), pipeline.cuts, pipeline.recompute, loads);
+      schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
   for (std::size_t s = 0; s < found.stages.size(); ++s) {
     found.stages[s].rank = schedule.stage_rank[s].value();
     found.stages[s].peak_bytes = of_stages[s];
   }
   found.ranks = metrics::summarize_ranks(found.stages);
   const std::vector<std::int64_t> of_ranks =
-      simulate::peak_bytes(schedule, *plan.profile(), pipeline.cuts, pipeline.recompute, loads);
+      simulate::peak_bytes(schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
   for (std::size_t r = 0; r < found.ranks.size(); ++r) found.ranks[r].peak_bytes = of_ranks[r];
   return found;
 }
@@ -138,7 +138,8 @@ Finding check_partition(const plan::PlanReader& plan) {
 
 Finding check_recompute(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  const std::vector<cost::LayerCost> costs = cost::evaluate(*plan.profile(), plan.profile()->load);
+  OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
+  const std::vector<cost::LayerCost> costs = cost::evaluate(pipeline.profile, load);
   for (std::size_t layer = 0; layer < costs.size(); ++layer) {
     if (pipeline.recompute[layer] && !costs[layer].can_recompute) {
       return violation("layer {} recomputes but has nothing to gain", layer);

@@ -46,8 +46,15 @@ bool is_known_model(const std::string& name) {
          among(name.substr(plus + 1), model::language_model_names());
 }
 
+bool has_adapters(const JsonFields& options) {
+  if (!options.has("lora")) return false;
+  const Result<const Json*> parts = options.array("lora");
+  return !parts.ok() || !(*parts)->empty();
+}
+
 /// Whether the model and the cluster are what their names say to this version: both are known
-/// names as typed, the costs come from the formulas and nothing is frozen.
+/// names as typed, the costs come from the formulas and nothing is frozen
+/// or adapted.
 Result<bool> formulas_apply(const plan::PlanReader& plan) {
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
@@ -65,7 +72,7 @@ Result<bool> formulas_apply(const plan::PlanReader& plan) {
   return tool == fmt::format("omnibal {}", version()) && model == typed_model &&
          is_known_model(model) && cluster_name == typed_cluster &&
          std::ranges::find(clusters, cluster_name) != clusters.end() && !options.has("profile") &&
-         plan.profile()->source == "analytic" &&
+         plan.profile()->source == "analytic" && !has_adapters(options) &&
          std::ranges::all_of(plan.profile()->layers, &cost::LayerProfile::trainable);
 }
 
@@ -122,7 +129,7 @@ Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& opti
                      total * gpus / 86400,
                      mfu ? ""
                          : "; mfu not recomputed: that takes a known model and cluster, nothing "
-                           "frozen, no --profile");
+                           "frozen or adapted, no --profile");
 }
 
 }  // namespace omnibal::verify

@@ -66,6 +66,8 @@ memory_reserve = 0.1
 peak_flops = 312e12
 achieved_flops = 100e12
 memory_bytes_per_s = 1555e9
+host_bytes_per_s = 20e9
+host_memory = "256GiB"
 devices_per_node = 4
 [inner]
 bytes_per_s = 200e9
@@ -83,6 +85,9 @@ TEST_F(ClusterFile, EveryKeyIsRead) {
   EXPECT_EQ(cluster->peak_flops, 312e12);
   EXPECT_EQ(cluster->achieved_flops, 100e12);
   EXPECT_EQ(cluster->memory_bytes_per_s, 1555e9);
+  EXPECT_EQ(cluster->host_bytes_per_s, 20e9);
+  EXPECT_EQ(cluster->host_memory_bytes, std::int64_t{256} << 30);
+  EXPECT_EQ(cluster->host_share_bytes(), std::int64_t{64} << 30);
   EXPECT_EQ(cluster->devices_per_node, 4);
   EXPECT_EQ(cluster->inner.bytes_per_s, 200e9);
   EXPECT_EQ(cluster->inner.latency_s, 1e-6);
@@ -100,13 +105,17 @@ TEST_F(ClusterFile, ABaseGivesWhatTheFileLeavesOut) {
   EXPECT_EQ(cluster->name, std::filesystem::path(path_).stem().string());
 }
 
-TEST_F(ClusterFile, TheRateOfMemoryMayBeLeftOut) {
+TEST_F(ClusterFile, RatesOfMemoryAndTheHostMayBeLeftOut) {
   std::string text = kWhole;
-  const std::size_t at = text.find("memory_bytes_per_s");
-  text.erase(at, text.find('\n', at) - at);
+  for (const char* key : {"memory_bytes_per_s", "host_bytes_per_s", "host_memory"}) {
+    const std::size_t at = text.find(key);
+    text.erase(at, text.find('\n', at) - at);
+  }
   const auto cluster = read(text);
   ASSERT_TRUE(cluster.ok()) << to_text(cluster.error());
   EXPECT_EQ(cluster->memory_bytes_per_s, 0);
+  EXPECT_EQ(cluster->host_bytes_per_s, 0);
+  EXPECT_EQ(cluster->host_share_bytes(), 0);
 }
 
 TEST_F(ClusterFile, EveryMissingKeyIsNamed) {

@@ -55,6 +55,20 @@ Ticks brute_force(const MadeItems& made, std::int64_t need) {
   return best;
 }
 
+/// `taken` takes what there is, saves `need`, costs `cost`.
+void expect_cover(const MadeItems& made, const std::vector<CoveringKnapsack::Taken>& all,
+                  std::int64_t need, Ticks cost) {
+  for (const CoveringKnapsack::Taken& taken : all) {
+    const auto k = static_cast<std::size_t>(taken.item_class);
+    EXPECT_GT(taken.count, 0);
+    EXPECT_LE(taken.count, made.counts[k]);
+    need -= taken.count * made.options[k].saving;
+    cost -= taken.count * made.options[k].cost;
+  }
+  EXPECT_LE(need, 0);
+  EXPECT_EQ(cost, 0);
+}
+
 TEST(CoveringKnapsackProperty, IsTheLeastCoverOfAll) {
   PhiloxRng rng(61, RngStream::kTest);
   int possible = 0;
@@ -70,7 +84,10 @@ TEST(CoveringKnapsackProperty, IsTheLeastCoverOfAll) {
     EXPECT_EQ(cover.upper, best) << i;
     EXPECT_EQ(cover.lower, best) << i;
     EXPECT_LE(made.knapsack.relaxed_cover(need), best);
-    EXPECT_GE(made.knapsack.greedy_cover(need), best);
+    std::vector<CoveringKnapsack::Taken> greedy;
+    const Ticks greedy_cost = made.knapsack.greedy_cover(need, &greedy);
+    EXPECT_GE(greedy_cost, best);
+    if (greedy_cost < kNever) expect_cover(made, greedy, need, greedy_cost);
     if (best == kNever) continue;
     ++possible;
     std::int64_t saved = 0;

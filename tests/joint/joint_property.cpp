@@ -68,20 +68,40 @@ TEST(JointProperty, CertificateIsExactAndTheAnswerTheBestOfAll) {
   EXPECT_GE(fastest, feasible - 2);  // the path bound is nearly always the makespan
 }
 
+/// Peaks of the plan's stages, from the layers' own numbers.
+void expect_within(const MadeProblem& made, const JointPlan& plan, std::int64_t limit) {
+  const std::vector<std::int64_t> in_flight = schedule::in_flight(made.schedule);
+  const auto num_layers = static_cast<std::int32_t>(made.layers.size());
+  std::size_t s = 0;
+  for (const partition::StageRange& range : partition::stage_ranges(plan.cuts, num_layers)) {
+    std::int64_t fixed = 0;
+    std::int64_t kept = 0;
+    std::int64_t transient = 0;
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end);
+         ++i) {
+      const JointLayer& layer = made.layers[i];
+      fixed += layer.static_bytes;
+      if (plan.choices[i] == 0) {
+        kept += layer.activation_bytes;
+        continue;
+      }
+      const RecomputeChoice& choice = layer.choices[static_cast<std::size_t>(plan.choices[i]) - 1];
+      kept += choice.kept_bytes;
+      transient = std::max(transient, choice.transient_bytes.value_or(layer.activation_bytes));
+    }
+    EXPECT_LE(fixed + in_flight[s++] * kept + transient, limit);
+  }
+}
+
 TEST(JointProperty, SeveralChoicesALayer) {
   PhiloxRng rng(42, RngStream::kTest);
   int feasible = 0;
-  for (int i = 0; i < 400; ++i) {
-    const std::uint32_t num_layers = 1 + rng.below(6);
-    const std::int32_t p = stages_up_to(rng, 3, num_layers);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint32_t num_layers = 1 + rng.below(12);
+    const std::int32_t p = stages_up_to(rng, 4, num_layers);
     MadeProblem made =
         made_problem(rng, num_layers, p, 1 + static_cast<std::int32_t>(rng.below(6)));
-    for (JointLayer& layer : made.layers) {
-      for (std::uint32_t more = rng.below(3); more > 0; --more) {
-        layer.choices.push_back(
-            {rng.uniform(), rng.below(static_cast<std::uint32_t>(layer.activation_bytes) + 1)});
-      }
-    }
+    give_choices(rng, made);
     const std::int64_t limit = random_limit(rng, brute_force(made, 0));
     const BruteForce brute = brute_force(made, limit);
     const Result<JointAnswer> answer = solve(made.problem(limit), {}, made.evaluator());
@@ -90,8 +110,32 @@ TEST(JointProperty, SeveralChoicesALayer) {
     SCOPED_TRACE(i);
     ++feasible;
     expect_best(*answer, brute);
+    expect_within(made, answer->best, limit);
   }
-  EXPECT_GT(feasible, 250);
+  EXPECT_GT(feasible, 800);
+}
+
+// Searches of a stage are cut off here: what comes out still fits and has its bound.
+TEST(JointProperty, ManyLayersOfManyChoices) {
+  PhiloxRng rng(47, RngStream::kTest);
+  for (int i = 0; i < 12; ++i) {
+    const std::uint32_t num_layers = 30 + rng.below(70);
+    const auto p = static_cast<std::int32_t>(2 + rng.below(7));
+    MadeProblem made = made_problem(rng, num_layers, p, 16);
+    const Result<std::int64_t> whole = least_memory_limit(made.problem(0));
+    ASSERT_TRUE(whole.ok());
+    const std::int64_t limit = *whole + rng.below(static_cast<std::uint32_t>(*whole / 4 + 2));
+    const Result<JointAnswer> without = solve(made.problem(limit), {}, made.evaluator());
+    ASSERT_TRUE(without.ok());
+    give_choices(rng, made);
+    const Result<JointAnswer> answer = solve(made.problem(limit), {}, made.evaluator());
+    ASSERT_TRUE(answer.ok()) << i;
+    SCOPED_TRACE(i);
+    expect_within(made, answer->best, limit);
+    EXPECT_LE(answer->certificate.lower_bound_s, answer->best.bottleneck_s + kTolerance);
+    EXPECT_LE(answer->certificate.lower_bound_s,
+              without->certificate.lower_bound_s + kTolerance);  // more may be done
+  }
 }
 
 /// Places that constraints leave, as a test of whole cuts.

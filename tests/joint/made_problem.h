@@ -116,6 +116,23 @@ inline MadeProblem made_layers(PhiloxRng& rng, std::uint32_t num_layers) {
   return made;
 }
 
+/// Up to two more choices a layer, which rebuild all, a part, or more than the activation at once.
+inline void give_choices(PhiloxRng& rng, MadeProblem& made) {
+  for (cost::LayerProfile& layer : made.profile.layers) {
+    const auto activation = static_cast<std::uint32_t>(layer.activation_bytes.constant);
+    for (std::uint32_t more = rng.below(3); more > 0; --more) {
+      cost::RecomputeChoice& choice = layer.recompute_choices.emplace_back();
+      choice.name = more == 1 ? "one" : "other";
+      choice.recompute_s.constant = rng.uniform();
+      choice.kept_bytes.constant = rng.below(activation + 1);
+      choice.transient_bytes = layer.activation_bytes;
+      if (rng.below(3) > 0) choice.transient_bytes.constant = rng.below(2 * activation + 1);
+    }
+  }
+  const auto choices = cost::evaluate_choices(made.profile, made.profile.load);
+  add_named_choices(choices, choices, made.costs, made.costs, made.layers);
+}
+
 inline MadeProblem made_problem(PhiloxRng& rng, std::uint32_t num_layers,
                                 schedule::Schedule schedule) {
   MadeProblem made = made_layers(rng, num_layers);
@@ -167,7 +184,8 @@ inline double least_recompute_s(const std::vector<JointLayer>& layers, std::int3
         const std::int64_t with = fixed + layer.static_bytes;
         extend(i + 1, with, kept + layer.activation_bytes, transient, s);
         for (const RecomputeChoice& choice : layer.choices) {
-          extend(i + 1, with, kept + choice.kept_bytes, std::max(transient, layer.activation_bytes),
+          extend(i + 1, with, kept + choice.kept_bytes,
+                 std::max(transient, choice.transient_bytes.value_or(layer.activation_bytes)),
                  s + choice.recompute_s);
         }
       };
@@ -200,8 +218,10 @@ inline BruteForce brute_force(
     return (s * side + static_cast<std::size_t>(begin)) * side + static_cast<std::size_t>(end);
   };
   for (std::size_t s = 0; s < in_flight.size(); ++s) {
-    for (std::int32_t begin = 0; begin < num_layers; ++begin) {
-      for (std::int32_t end = begin + 1; end <= num_layers; ++end) {
+    const auto before = static_cast<std::int32_t>(s);  // stages, of a layer at least
+    const auto behind = static_cast<std::int32_t>(in_flight.size() - s) - 1;
+    for (std::int32_t begin = before; begin < num_layers - behind; ++begin) {
+      for (std::int32_t end = begin + 1; end <= num_layers - behind; ++end) {
         Span& span = spans[index(s, begin, end)];
         span.recompute_s =
             least_recompute_s(made.layers, begin, end, in_flight[s], limit, &span.least_peak);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules whose ranks run several stages or split their backwards: step time, memory and answers
-// of room joint against the simulator and brute force.
+// Schedules whose ranks run several stages or split their backwards: memory and answers of room
+// joint against the simulator and brute force.
 #include <gmock/gmock.h>
 
-#include "joint/alike_steps.h"
 #include "joint/made_problem.h"
+#include "joint/made_schedule.h"
 #include "omnibal/simulate/stage_memory.h"
 
 namespace omnibal::joint {
@@ -15,71 +15,20 @@ using schedule::ScheduleKind;
 
 constexpr std::array kKinds = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1, ScheduleKind::kZbV};
 
-/// Of 1 to `most_ranks` ranks and 1 to `most_micro_batches`.
-schedule::Schedule random_schedule(PhiloxRng& rng, ScheduleKind kind, std::uint32_t most_ranks,
-                                   std::uint32_t most_micro_batches, std::uint32_t most_chunks) {
-  std::int32_t chunks = schedule::fewest_chunks(kind);
-  if (kind == ScheduleKind::kInterleaved) {
-    chunks += static_cast<std::int32_t>(rng.below(most_chunks - 1));
-  }
-  const auto ranks = static_cast<std::int32_t>(1 + rng.below(most_ranks));
-  return *schedule::make_schedule(kind, ranks * chunks,
-                                  static_cast<std::int32_t>(1 + rng.below(most_micro_batches)),
-                                  {.chunks = chunks});
-}
-
-std::vector<SplitStageTime> random_times(PhiloxRng& rng, const schedule::Schedule& schedule) {
-  const bool splits = has_weight_grads(schedule);
-  const std::uint32_t spread = 1 + rng.below(3) * rng.below(400);
-  std::vector<SplitStageTime> times;
-  for (std::int32_t s = 0; s < schedule.num_stages; ++s) {
-    times.push_back({100 + rng.below(spread), rng.below(100 + 2 * spread),
-                     splits ? rng.below(100 + spread) : 0});
-  }
-  return times;
-}
-
-double simulated(const schedule::Schedule& schedule, const std::vector<SplitStageTime>& stages) {
-  auto times = simulate::PipelineTimes::zeros(schedule.num_stages, schedule.num_micro_batches);
-  for (std::int32_t m = 0; m < schedule.num_micro_batches; ++m) {
-    for (std::int32_t s = 0; s < schedule.num_stages; ++s) {
-      const SplitStageTime& time = stages[static_cast<std::size_t>(s)];
-      const std::size_t cell = times.index(m, s);
-      times.forward_s[cell] = static_cast<double>(time.forward);
-      times.backward_s[cell] = static_cast<double>(time.backward + time.weight_grad);
-      times.weight_grad_s[cell] = static_cast<double>(time.weight_grad);
-    }
-  }
-  return simulate::makespan(*simulate::compile(schedule), times);
-}
-
-TEST(AlikeStepsProperty, LengthIsTheMakespanAndBoundIsBelow) {
-  PhiloxRng rng(71, RngStream::kTest);
-  for (int i = 0; i < 1500; ++i) {
-    constexpr std::array kAll = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1,
-                                 ScheduleKind::kZbV, ScheduleKind::kOneFOneB, ScheduleKind::kGPipe};
-    const schedule::Schedule schedule = random_schedule(rng, kAll[i % kAll.size()], 6, 20, 4);
-    const std::vector<SplitStageTime> times = random_times(rng, schedule);
-    AlikeSteps steps(schedule);
-    const Ticks length = steps.length(times);
-    // Whole numbers: doubles add them up exactly.
-    EXPECT_EQ(static_cast<double>(length), simulated(schedule, times)) << i;
-    EXPECT_LE(steps.bound(times), length) << i << ": " << to_string(schedule.kind);
-  }
-}
-
 /// Bytes by the simulator's replay of the schedule's lists.
 std::vector<std::int64_t> replayed_peaks(const MadeProblem& made, const partition::Cuts& cuts,
                                          const LayerChoices& choices) {
   const std::vector<cost::Load> loads(static_cast<std::size_t>(made.schedule.num_micro_batches),
                                       made.profile.load);
-  return simulate::peak_bytes(made.schedule, made.profile, cuts, to_mask(choices), loads);
+  return simulate::peak_bytes(made.schedule, cost::with_choices(made.profile, choices), cuts,
+                              to_mask(choices), loads);
 }
 
 LayerChoices random_choices(PhiloxRng& rng, const MadeProblem& made) {
   LayerChoices choices;
   for (const JointLayer& layer : made.layers) {
-    choices.push_back(layer.choices.empty() ? 0 : static_cast<std::int32_t>(rng.below(2)));
+    const auto ways = static_cast<std::uint32_t>(layer.choices.size()) + 1;
+    choices.push_back(static_cast<std::int32_t>(rng.below(ways)));
   }
   return choices;
 }
@@ -99,7 +48,8 @@ TEST(RanksProperty, PeakIsThatOfTheReplayedLists) {
   for (std::size_t i = 0; i < 600; ++i) {
     schedule::Schedule schedule = random_schedule(rng, kKinds[i % kKinds.size()], 4, 14, 3);
     const auto num_layers = static_cast<std::uint32_t>(schedule.num_stages) + rng.below(12);
-    const MadeProblem made = made_problem(rng, num_layers, std::move(schedule));
+    MadeProblem made = made_problem(rng, num_layers, std::move(schedule));
+    if (i % 2 == 1) give_choices(rng, made);
     const partition::Cuts cuts = random_cuts(rng, num_layers, made.schedule.num_stages);
     const LayerChoices choices = random_choices(rng, made);
     std::vector<std::int64_t> peaks;
@@ -153,7 +103,8 @@ RanksByForce ranks_by_force(const MadeProblem& made, const partition::Cuts& cuts
       if (peak > limit) return;
       double sum = 0;
       for (const std::size_t i : layers) {
-        if (choices[i] != 0) sum += made.layers[i].choices[0].recompute_s;
+        if (choices[i] == 0) continue;
+        sum += made.layers[i].choices[static_cast<std::size_t>(choices[i]) - 1].recompute_s;
       }
       least_s = std::min(least_s, sum);
     });
@@ -168,13 +119,15 @@ struct SmallCase {
   std::int64_t limit = 0;
 };
 
-/// At most 9 layers on up to 3 ranks; a limit between what all cuts need at best and what none
-/// needs.
-SmallCase small_case(PhiloxRng& rng, std::size_t i) {
+/// At most `most_layers` layers, above 5, on up to 3 ranks; a limit between what all cuts need at
+/// best and what none needs.
+SmallCase small_case(PhiloxRng& rng, std::size_t i, std::uint32_t most_layers, bool named) {
   schedule::Schedule schedule = random_schedule(rng, kKinds[i % kKinds.size()], 3, 7, 2);
-  const auto num_layers = static_cast<std::uint32_t>(schedule.num_stages) +
-                          rng.below(10 - static_cast<std::uint32_t>(schedule.num_stages));
+  const auto num_layers =
+      static_cast<std::uint32_t>(schedule.num_stages) +
+      rng.below(most_layers + 1 - static_cast<std::uint32_t>(schedule.num_stages));
   SmallCase made{made_problem(rng, num_layers, std::move(schedule)), 0};
+  if (named) give_choices(rng, made.made);
   std::int64_t most = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for_each_cuts(static_cast<std::int32_t>(num_layers), made.made.schedule.num_stages,
@@ -191,48 +144,69 @@ SmallCase small_case(PhiloxRng& rng, std::size_t i) {
   return made;
 }
 
+/// What answers did.
+struct Seen {
+  int recomputing = 0;
+  int named = 0;  // among them, by a choice beside the first
+  int infeasible = 0;
+};
+
+/// The answer to a small case is the best of all cuts, all recomputations and all choices.
+void check_small_case(const SmallCase& small, std::size_t i, Seen& seen) {
+  const MadeProblem& made = small.made;
+  const auto num_layers = static_cast<std::int32_t>(made.layers.size());
+  const auto answer = solve(made.problem(small.limit), {}, made.evaluator());
+  double least_bottleneck_s = kNone;
+  double least_makespan_s = kNone;  // of cuts that fit without recomputation
+  std::int64_t least_limit = std::numeric_limits<std::int64_t>::max();
+  const LayerChoices none(made.layers.size(), 0);
+  for_each_cuts(num_layers, made.schedule.num_stages, [&](const auto& first_layers) {
+    const partition::Cuts cuts = partition::cuts_at(first_layers);
+    const RanksByForce ranks = ranks_by_force(made, cuts, small.limit);
+    least_bottleneck_s = std::min(least_bottleneck_s, ranks.bottleneck_s);
+    least_limit = std::min(least_limit, ranks.least_peak);
+    const std::vector<std::int64_t> peaks = replayed_peaks(made, cuts, none);
+    if (*std::ranges::max_element(peaks) > small.limit) return;
+    least_makespan_s = std::min(least_makespan_s, made.evaluator()(cuts, none));
+  });
+  if (least_bottleneck_s == kNone) {
+    ++seen.infeasible;
+    ASSERT_FALSE(answer.ok()) << i;
+    EXPECT_EQ(answer.error().code, ErrorCode::kMemoryInfeasible);
+    EXPECT_EQ(std::get<std::int64_t>(answer.error().value), least_limit) << i;
+    return;
+  }
+  ASSERT_TRUE(answer.ok()) << i << ": " << answer.error().message;
+  const JointPlan& best = answer->best;
+  seen.recomputing += best.choices != none ? 1 : 0;
+  seen.named += std::ranges::max(best.choices) > 1 ? 1 : 0;
+  const std::vector<std::int64_t> peaks = replayed_peaks(made, best.cuts, best.choices);
+  EXPECT_LE(*std::ranges::max_element(peaks), small.limit) << i;
+  EXPECT_LE(best.makespan_s, least_makespan_s * (1 + 1e-12)) << i;
+  EXPECT_TRUE(answer->certificate.proven) << i;
+  EXPECT_NEAR(answer->certificate.lower_bound_s, least_bottleneck_s, 1e-9) << i;
+  EXPECT_LE(answer->certificate.makespan_bound_s, best.makespan_s * (1 + 1e-12)) << i;
+  EXPECT_NEAR(made.evaluator()(best.cuts, best.choices), best.makespan_s, 1e-12) << i;
+}
+
 TEST(RanksProperty, AnswerIsTheBestOfAllCutsOnSmallLists) {
   PhiloxRng rng(73, RngStream::kTest);
-  int num_recomputing = 0;
-  int num_infeasible = 0;
+  Seen seen;
   for (std::size_t i = 0; i < 360; ++i) {
-    const SmallCase small = small_case(rng, i);
-    const MadeProblem& made = small.made;
-    const auto num_layers = static_cast<std::int32_t>(made.layers.size());
-    const auto answer = solve(made.problem(small.limit), {}, made.evaluator());
-    double least_bottleneck_s = kNone;
-    double least_makespan_s = kNone;  // of cuts that fit without recomputation
-    std::int64_t least_limit = std::numeric_limits<std::int64_t>::max();
-    const LayerChoices none(made.layers.size(), 0);
-    for_each_cuts(num_layers, made.schedule.num_stages, [&](const auto& first_layers) {
-      const partition::Cuts cuts = partition::cuts_at(first_layers);
-      const RanksByForce ranks = ranks_by_force(made, cuts, small.limit);
-      least_bottleneck_s = std::min(least_bottleneck_s, ranks.bottleneck_s);
-      least_limit = std::min(least_limit, ranks.least_peak);
-      const std::vector<std::int64_t> peaks = replayed_peaks(made, cuts, none);
-      if (*std::ranges::max_element(peaks) > small.limit) return;
-      least_makespan_s = std::min(least_makespan_s, made.evaluator()(cuts, none));
-    });
-    if (least_bottleneck_s == kNone) {
-      ++num_infeasible;
-      ASSERT_FALSE(answer.ok()) << i;
-      EXPECT_EQ(answer.error().code, ErrorCode::kMemoryInfeasible);
-      EXPECT_EQ(std::get<std::int64_t>(answer.error().value), least_limit) << i;
-      continue;
-    }
-    ASSERT_TRUE(answer.ok()) << i << ": " << answer.error().message;
-    const JointPlan& best = answer->best;
-    num_recomputing += best.choices != none ? 1 : 0;
-    const std::vector<std::int64_t> peaks = replayed_peaks(made, best.cuts, best.choices);
-    EXPECT_LE(*std::ranges::max_element(peaks), small.limit) << i;
-    EXPECT_LE(best.makespan_s, least_makespan_s * (1 + 1e-12)) << i;
-    EXPECT_TRUE(answer->certificate.proven) << i;
-    EXPECT_NEAR(answer->certificate.lower_bound_s, least_bottleneck_s, 1e-9) << i;
-    EXPECT_LE(answer->certificate.makespan_bound_s, best.makespan_s * (1 + 1e-12)) << i;
-    EXPECT_NEAR(made.evaluator()(best.cuts, best.choices), best.makespan_s, 1e-12) << i;
+    check_small_case(small_case(rng, i, 9, false), i, seen);
   }
-  EXPECT_GT(num_recomputing, 40);
-  EXPECT_GT(num_infeasible, 5);
+  EXPECT_GT(seen.recomputing, 40);
+  EXPECT_GT(seen.infeasible, 5);
+}
+
+TEST(RanksProperty, NamedChoicesAreWeighedToo) {
+  PhiloxRng rng(75, RngStream::kTest);
+  Seen seen;
+  for (std::size_t i = 0; i < 120; ++i) {
+    check_small_case(small_case(rng, i, 6, true), i, seen);
+  }
+  EXPECT_GT(seen.named, 20);
+  EXPECT_GT(seen.infeasible, 1);
 }
 
 /// Checks what must hold of any answer.
@@ -273,6 +247,30 @@ TEST(RanksProperty, LargerListsKeepTheLimitAndTheBounds) {
     const auto any = solve(made.problem(std::int64_t{1} << 50), {}, made.evaluator());
     EXPECT_EQ(any->best.cuts, free->best.cuts) << i;
   }
+}
+
+TEST(RanksProperty, MoreChoicesAreNeverSlower) {
+  PhiloxRng rng(76, RngStream::kTest);
+  int faster = 0;
+  for (std::size_t i = 0; i < 45; ++i) {
+    schedule::Schedule schedule = random_schedule(rng, kKinds[i % kKinds.size()], 5, 16, 3);
+    const auto num_layers = static_cast<std::uint32_t>(schedule.num_stages) + rng.below(30);
+    MadeProblem made = made_problem(rng, num_layers, std::move(schedule));
+    const auto free = solve(made.problem(std::nullopt), {}, made.evaluator());
+    ASSERT_TRUE(free.ok()) << i;
+    const std::vector<std::int64_t> peaks =
+        replayed_peaks(made, free->best.cuts, free->best.choices);
+    const std::int64_t limit = *std::ranges::max_element(peaks) * 3 / 4;
+    const auto whole = solve(made.problem(limit), {}, made.evaluator());
+    give_choices(rng, made);
+    const auto named = solve(made.problem(limit), {}, made.evaluator());
+    if (named) check_answer(made, limit, *named);
+    if (!whole) continue;
+    ASSERT_TRUE(named.ok()) << i;
+    EXPECT_LE(named->best.makespan_s, whole->best.makespan_s * (1 + 1e-12)) << i;
+    faster += named->best.makespan_s < whole->best.makespan_s * 0.999 ? 1 : 0;
+  }
+  EXPECT_GT(faster, 10);
 }
 
 }  // namespace

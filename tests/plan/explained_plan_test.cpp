@@ -103,5 +103,16 @@ TEST(ExplainedPlan, Zero3RatesAreAboveNothingAndNotAboveThePeak) {
   EXPECT_EQ(zero3_rate(313, cluster).error().where.key, "--zero3");
 }
 
+TEST(ExplainedPlan, ScalesPartsThatRecomputeButNotTheLinkToTheHost) {
+  cost::Profile profile;
+  cost::LayerProfile& layer = profile.layers.emplace_back();
+  layer.kind = model::LayerKind::kLlmBlock;
+  layer.recompute_choices = {{"mlp", {.constant = 3}, {}, {}},
+                             {"offload", {.constant = 5}, {}, {}}};
+  const cost::Profile slower = scaled(profile, ModelPart::kLanguage, 2);
+  EXPECT_EQ(slower.layers[0].recompute_choices[0].recompute_s.constant, 6);
+  EXPECT_EQ(slower.layers[0].recompute_choices[1].recompute_s.constant, 5);
+}
+
 }  // namespace
 }  // namespace omnibal::plan

@@ -43,6 +43,85 @@ TEST(BalanceModel, FindsThePapersAnchorForInternVlChat) {
             (std::vector<std::int32_t>{48, 64, 80}));
 }
 
+/// A request that must recompute: 45 GB of the 81 that the model takes.
+ModelBalanceRequest request_within_memory(PartitionMethod method, cost::ChoiceSet choices) {
+  ModelBalanceRequest request{.num_stages = 4, .num_micro_batches = 32};
+  request.method = method;
+  request.recompute = RecomputeMethod::kJoint;
+  request.memory_bytes = 45'000'000'000;
+  request.choices = choices;
+  return request;
+}
+
+TEST(BalanceModel, NamedChoicesSpareTimeWithinTheSameMemory) {
+  const cost::Profile profile = internvl_chat_at_the_mean_pack();
+  for (const PartitionMethod method : {PartitionMethod::kJoint, PartitionMethod::kMinMax}) {
+    const auto balance = [&](cost::ChoiceSet choices) {
+      return balanced(profile, request_within_memory(method, choices));
+    };
+    const ModelBalance full = balance(cost::ChoiceSet::kFull);
+    EXPECT_TRUE(full.best.named.empty());
+    const ModelBalance selective = balance(cost::ChoiceSet::kSelective);
+    EXPECT_FALSE(selective.best.named.empty());
+    EXPECT_LT(selective.best.makespan_s, 0.97 * full.best.makespan_s);
+    for (const metrics::StageSummary& stage : selective.stages) {
+      EXPECT_LE(stage.peak_bytes, 45'000'000'000);
+    }
+    for (const cost::NamedChoice& named : selective.best.named) {
+      EXPECT_NE(named.name, "offload");
+      EXPECT_TRUE(selective.best.recompute[static_cast<std::size_t>(named.layer)]);
+    }
+    EXPECT_LE(balance(cost::ChoiceSet::kOffload).best.makespan_s,
+              selective.best.makespan_s * (1 + 1e-9));
+  }
+}
+
+/// Two stages of a layer each, which takes 10 bytes of a micro-batch or offloads them: stage 0
+/// holds two micro-batches.
+cost::Profile two_layers_that_offload() {
+  cost::LayerProfile layer;
+  layer.forward_s = layer.input_grad_s = layer.weight_grad_s = {.constant = 1};
+  layer.activation_bytes = layer.recomputed_bytes = {.constant = 10};
+  layer.recompute_choices.push_back({.name = "offload",
+                                     .recompute_s = {.constant = 0.5},
+                                     .kept_bytes = {.constant = 1},
+                                     .transient_bytes = {}});
+  cost::Profile profile;
+  profile.layers = {layer, layer};
+  profile.layers[0].name = "first";
+  profile.layers[1].name = "second";
+  return profile;
+}
+
+TEST(BalanceModel, OffloadedBytesFitTheHostsMemory) {
+  const cost::Profile profile = two_layers_that_offload();
+  ModelBalanceRequest request{.num_stages = 2, .num_micro_batches = 4};
+  request.method = PartitionMethod::kJoint;
+  request.recompute = RecomputeMethod::kJoint;
+  request.memory_bytes = 15;
+  request.choices = cost::ChoiceSet::kOffload;
+  request.host_share_bytes = 18;  // of two micro-batches all but a byte each
+  const ModelBalance balance = balanced(profile, request);
+  EXPECT_THAT(balance.best.named, testing::ElementsAre(cost::NamedChoice{0, "offload"}));
+  request.host_share_bytes = 17;
+  const auto refused = balance_model(profile, request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kMemoryInfeasible);
+  EXPECT_EQ(std::get<std::int64_t>(refused.error().value), 18);
+  request.choices = cost::ChoiceSet::kSelective;
+  EXPECT_FALSE(balance_model(profile, request).ok());
+}
+
+TEST(BalanceModel, NamedChoicesNeedARecomputationThatWeighsThem) {
+  const cost::Profile profile = internvl_chat_at_the_mean_pack();
+  auto request = request_within_memory(PartitionMethod::kJoint, cost::ChoiceSet::kSelective);
+  request.recompute = RecomputeMethod::kBar;
+  EXPECT_EQ(balance_model(profile, request).error().code, ErrorCode::kInvalidArgument);
+  request.recompute = RecomputeMethod::kJoint;
+  request.constraints.restriction = joint::Restriction::kMegatron;
+  EXPECT_EQ(balance_model(profile, request).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(BalanceModel, BmpReachesTheLeastMakespanOfWorkloadW) {
   const cost::Profile profile = workload_w();
   ModelBalanceRequest request{.num_stages = 4, .num_micro_batches = 8};

@@ -27,6 +27,21 @@ def test_profile_files(small_plan):
     check(json.loads(W_PROFILE.read_text()), "profile")
 
 
+def test_files_and_answers_with_named_choices(small_corpus, tmp_path):
+    model = ["--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--tp", 2, "--dp", 8]
+    ask("profile", *model, "--lora", "llm", "--out", tmp_path / "p.json")
+    check(json.loads((tmp_path / "p.json").read_text()), "profile")
+    choices = ["--memory", "42GB", "--recompute-choices", "offload"]
+    answer = ask("partition", tmp_path / "p.json", "--pp", 4, "--micro-batches", 32,
+                 "--memory", "30GB", "--recompute-choices", "offload")
+    assert answer["recompute_choice"]
+    validate_answer(answer, "partition")
+    validate_answer(ask("plan", small_corpus, *PAPER_PLAN, *choices, "--out", tmp_path / "plan"),
+                    "plan")
+    check(json.loads((tmp_path / "plan" / "plan.json").read_text()), "plan")
+    check(json.loads((tmp_path / "plan" / "profile.json").read_text()), "profile")
+
+
 def validate_answer(answer, name):
     schema = json.loads((ROOT / "schemas" / "answers.schema.json").read_text())
     jsonschema.validate(answer, {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})

@@ -32,6 +32,33 @@ cost::Profile small_profile(bool frozen_start) {
 const partition::Cuts kCuts{LayerIndex{2}, LayerIndex{4}};
 const recompute::RecomputeMask kMask{true, false, false, true, true, true};
 
+TEST(StageCosts, NamedChoicesCostWhatTheProfileSays) {
+  cost::Profile profile = small_profile(true);
+  for (cost::LayerProfile& layer : profile.layers) {
+    layer.recompute_choices = {
+        {"attention", {.per_token = 3e-6}, {.constant = 40}, {.constant = 9}},
+        {"mlp", {.per_vision_unit = 0.5}, {.constant = 30}, {.constant = 7}}};
+  }
+  const cost::LayerChoices choices{2, 0, 3, 1, 0, 2};  // layer 0 is frozen: it pays nothing
+  const auto direct = chosen_stage_costs(pipeline_layers(profile), kCuts, choices);
+  const cost::Profile chosen = cost::with_choices(profile, choices);
+  const auto by_profile = stage_costs(chosen, kCuts, cost::spares_memory(choices));
+  const cost::Load load{2, 100, 5000};
+  for (std::size_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(direct[s].recompute_s, by_profile[s].recompute_s) << s;
+    EXPECT_EQ(direct[s].forward_s, by_profile[s].forward_s) << s;
+  }
+  EXPECT_EQ(direct[0].recompute_s.at(load), 0);
+  EXPECT_DOUBLE_EQ(direct[1].recompute_s.at(load), 1 + profile.layers[3].recompute_s.at(load));
+  EXPECT_DOUBLE_EQ(direct[2].recompute_s.at(load), 3e-4);
+  const auto stages =
+      metrics::summarize_stages(cost::evaluate(chosen, load), partition::first_layers(kCuts),
+                                cost::spares_memory(choices), std::vector<std::int64_t>{3, 2, 1});
+  EXPECT_EQ(stages[2].kept_bytes, 1000 + 4 + 20 + 300 + 40);
+  EXPECT_EQ(stages[2].transient_bytes, 9);
+  EXPECT_EQ(stages[1].transient_bytes, 1000 + 3 + 20 + 300);  // layer 3 rebuilds all of itself
+}
+
 TEST(StageCosts, AgreeWithTheSummaryAtAnyLoad) {
   for (const bool frozen : {false, true}) {
     const cost::Profile profile = small_profile(frozen);

@@ -29,12 +29,16 @@ struct ClusterSpec {
   double peak_flops = 0;         // per second, bf16
   double achieved_flops = 0;     // of executed FLOPs while busy (docs/methods/cost.md: fitted once)
   double memory_bytes_per_s = 0;  // of a device's memory; 0: not known
+  double host_bytes_per_s = 0;    // between a device and its host's memory, one way; 0: not known
+  std::int64_t host_memory_bytes = 0;  // of a node, for what its devices offload; 0: not known
   std::int64_t devices_per_node = 8;
   Link inner;  // between devices of a node
   Link outer;  // between nodes, a device's share
 
   /// What a stage may use: memory less the reserve.
   std::int64_t usable_bytes() const;
+  /// Of the host's memory, for one device; 0: not known.
+  std::int64_t host_share_bytes() const { return host_memory_bytes / devices_per_node; }
 };
 
 /// A preset (a100-80g, h100-80g, h200; in any case) or the path of a TOML file

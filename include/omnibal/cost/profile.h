@@ -52,13 +52,32 @@ struct LinearCost {
 };
 LinearCost operator*(double factor, const LinearCost& cost);
 
+/// A way to keep less of a layer between forward and backward, beside recomputing all of it:
+/// recomputing a part ("attention", "mlp"), or moving its activations elsewhere ("offload").
+struct RecomputeChoice {
+  std::string name;
+  LinearCost recompute_s;      // what it adds to the backward
+  LinearCost kept_bytes;       // instead of activation_bytes
+  LinearCost transient_bytes;  // rebuilt at once, on top while the layer runs
+};
+
 struct LayerProfile {
   std::string name;
   std::optional<model::LayerKind> kind;
   bool trainable = true;
-  double parameters = 0;  // of the whole layer, not of a device's shard
+  double parameters = 0;          // of the whole layer, not of a device's shard
+  double adapter_parameters = 0;  // among them; above 0: only they train
   LinearCost forward_s, input_grad_s, weight_grad_s, recompute_s;
   LinearCost activation_bytes, recomputed_bytes, static_bytes, boundary_bytes;
+  /// Rebuilt at once where the layer recomputes; absent: activation_bytes.
+  std::optional<LinearCost> transient_bytes = std::nullopt;
+  std::vector<RecomputeChoice> recompute_choices = {};
+
+  /// Whose gradients are reduced and whose optimizer states are held.
+  double trained_parameters() const {
+    if (!trainable) return 0;
+    return adapter_parameters > 0 ? adapter_parameters : parameters;
+  }
 };
 
 struct Profile {
@@ -83,8 +102,11 @@ struct LayerCost {
   std::int64_t static_bytes = 0;
   std::int64_t boundary_bytes = 0;
   bool can_recompute = true;  // false: recomputing is meaningless or gains nothing
+  std::optional<std::int64_t> transient_bytes = std::nullopt;  // absent: activation_bytes
 
   double backward_s() const { return input_grad_s + weight_grad_s; }
+  /// On top while it runs backward, if it recomputes.
+  std::int64_t transient() const { return transient_bytes.value_or(activation_bytes); }
 };
 
 inline constexpr std::int64_t kBytesLimit = std::int64_t{1} << 62;
@@ -102,7 +124,8 @@ Status check_bytes(const Profile& profile, const Load& load, std::int64_t micro_
 /// by stage.
 struct LayerTimes {
   LinearCost forward_s, backward_s, recompute_s;
-  LinearCost weight_grad_s;  // the part of backward_s that is not input gradient
+  LinearCost weight_grad_s;               // the part of backward_s that is not input gradient
+  std::vector<LinearCost> choice_s = {};  // recompute_s of the named choices
 };
 std::vector<LayerTimes> layer_times(const Profile& profile);
 
@@ -111,8 +134,8 @@ LinearCost total_forward(const Profile& profile);
 
 /// Checks everything (the rules of docs/formats/profile.md); errors name file, layer and key.
 /// kMissingLayer: a gap in numbered names. kOutOfRange: no layers, a negative or not finite cost, a
-/// forward time of zero. kDuplicateName, kUnknownKey, kMissingKey, kWrongType, and those of
-/// read_json and check_format.
+/// forward time of zero, a choice that keeps more than the layer's activation. kDuplicateName,
+/// kUnknownKey, kMissingKey, kWrongType, and those of read_json and check_format.
 Result<Profile> read_profile(const std::string& path);
 /// The same of a text already in memory; `origin` is named in errors.
 Result<Profile> parse_profile(std::string_view text, const std::string& origin);

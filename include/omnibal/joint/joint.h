@@ -21,6 +21,7 @@
 #include "omnibal/base/result.h"
 #include "omnibal/base/strong_index.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/schedule/fullest.h"
@@ -32,6 +33,8 @@ namespace omnibal::joint {
 struct RecomputeChoice {
   double recompute_s = 0;       // it costs this a micro-batch
   std::int64_t kept_bytes = 0;  // instead of activation_bytes
+  /// Rebuilt at once while the layer runs; absent: the layer's activation_bytes.
+  std::optional<std::int64_t> transient_bytes = std::nullopt;
 };
 
 struct JointLayer {
@@ -40,7 +43,7 @@ struct JointLayer {
   double backward_s = 0;     // input + weight gradients
   double weight_grad_s = 0;  // the part of backward_s that a split backward runs apart
   std::int64_t static_bytes = 0;
-  std::int64_t activation_bytes = 0;     // of one micro-batch; the transient while it recomputes
+  std::int64_t activation_bytes = 0;     // of one micro-batch
   std::int64_t weight_grad_bytes = 0;    // held from a split backward to its weight gradient
   std::vector<RecomputeChoice> choices;  // besides keeping everything
 };
@@ -51,8 +54,21 @@ std::vector<JointLayer> joint_layers(std::span<const recompute::BarLayer> classe
                                      std::span<const cost::LayerCost> times,
                                      std::span<const cost::LayerCost> bytes);
 
+/// Adds what the profile names beside full recomputation, so that LayerChoices mean what cost's do:
+/// a layer that has any gets full recomputation as its first choice even where that gains nothing.
+void add_named_choices(std::span<const std::vector<cost::ChoiceCost>> times,
+                       std::span<const std::vector<cost::ChoiceCost>> bytes,
+                       std::span<const cost::LayerCost> full_times,
+                       std::span<const cost::LayerCost> full_bytes,
+                       std::vector<JointLayer>& layers);
+
+/// On top while the layer runs with this choice.
+inline std::int64_t transient_bytes(const JointLayer& layer, const RecomputeChoice& choice) {
+  return choice.transient_bytes.value_or(layer.activation_bytes);
+}
+
 /// Of every layer: 0 keeps everything, k is its choices[k - 1].
-using LayerChoices = std::vector<std::int32_t>;
+using LayerChoices = cost::LayerChoices;
 /// Which layers recompute at all.
 recompute::RecomputeMask to_mask(const LayerChoices& choices);
 /// Those layers take their first choice.

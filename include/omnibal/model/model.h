@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,31 @@ Result<LayerKind> parse_layer_kind(std::string_view text);
 struct Layer {
   std::string name;  // "vision.0", "llm.47"
   LayerKind kind = LayerKind::kLlmBlock;
-  bool trainable = true;
-  std::int64_t parameters = 0;  // of the whole layer, not a tensor-parallel shard
+  bool trainable = true;                // anything in it
+  std::int64_t parameters = 0;          // of the whole layer, not a tensor-parallel shard
+  std::int64_t adapter_parameters = 0;  // among them; above 0: only they train
+};
+
+/// The linear layers of a block that may carry an adapter.
+enum class AdapterTarget {
+  kQuery,
+  kKey,
+  kValue,
+  kQueryKeyValue,  // one adapter on the fused projection, as InternViT and InternLM2 store it
+  kOutput,
+  kGate,  // of gated MLPs
+  kUp,    // the first layer of an MLP without gate
+  kDown
+};
+
+/// Low-rank adapters (LoRA, arXiv 2106.09685) beside linear layers of a part's blocks: y = W x + B
+/// (A x), A [rank, in] and B [out, rank] trained, everything else of the part frozen. Dropout
+/// before A is not counted.
+struct Adapters {
+  std::int64_t rank = 0;  // 0: none
+  std::vector<AdapterTarget> targets = {};
+
+  bool on(AdapterTarget target) const;
 };
 
 /// A vision unit is a square tile for towers with a fixed input size, one patch for
@@ -67,6 +91,7 @@ struct VisionTower {
   bool layer_scale = false;
   bool norm_bias = true;  // LayerNorm; false: RMSNorm
   bool trainable = true;
+  Adapters adapters = {};  // of the blocks
 };
 
 struct LanguageModel {
@@ -84,6 +109,7 @@ struct LanguageModel {
   bool mlp_bias = false;
   bool qk_norm = false;  // over one head's width
   bool trainable = true;
+  Adapters adapters = {};  // of the blocks
 };
 
 /// Two linear layers from the (shuffled or merged) vision tokens to LLM tokens.
@@ -117,8 +143,19 @@ struct ModelSpec {
 /// kConflictingKeys.
 Result<ModelSpec> load_model(const std::string& name_or_path);
 
-/// Freezes "vision", "llm" or "projector". Error: kInvalidArgument.
+/// Freezes "vision", "llm" or "projector"; adapters keep training. Error: kInvalidArgument.
 Status freeze(ModelSpec& model, std::string_view part);
+
+/// Freezes "vision" or "llm" and puts adapters beside the linear layers of its blocks. `targets`:
+/// words of adapter_targets(); what the blocks do not have (the gate of an MLP without) is left
+/// out. Errors: kInvalidArgument (another part or word, a rank below 1, the fused projection beside
+/// one of its parts, no target that the blocks have).
+Status add_adapters(ModelSpec& model, std::string_view part, std::int64_t rank,
+                    std::span<const std::string> targets);
+/// "all", "attention" (q, k, v, o), "mlp" (gate, up, down), and each of them; "qkv".
+std::vector<std::string> adapter_targets();
+/// "q", "k", ...
+std::vector<std::string> target_names(const Adapters& adapters);
 
 /// Names of all presets, vision towers and language models, for help and completion.
 std::vector<std::string> model_presets();

@@ -27,6 +27,25 @@ struct BlockParameters {
 BlockParameters vision_block_parameters(const VisionTower& tower);
 BlockParameters llm_block_parameters(const LanguageModel& model);
 
+/// Widths between which the linear layers of a block run.
+struct BlockWidths {
+  std::int64_t width = 0;
+  std::int64_t query = 0;  // all query heads
+  std::int64_t kv = 0;     // all key-value heads, of keys alone
+  std::int64_t mlp = 0;
+};
+BlockWidths block_widths(const VisionTower& tower);
+BlockWidths block_widths(const LanguageModel& model);
+
+struct LinearWidths {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+LinearWidths linear_widths(const BlockWidths& block, AdapterTarget target);
+
+/// rank x (in + out) of every adapter of a block.
+std::int64_t adapter_parameters(const BlockWidths& block, const Adapters& adapters);
+
 /// Patch convolution, class token, positions, pre-norm: never split.
 std::int64_t patch_embedding_parameters(const VisionTower& tower);
 std::int64_t projector_parameters(const Projector& projector);

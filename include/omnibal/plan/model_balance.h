@@ -20,6 +20,7 @@
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/codec/json.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/joint/joint.h"
 #include "omnibal/metrics/stages.h"
 #include "omnibal/partition/partition.h"
@@ -67,12 +68,17 @@ struct ModelBalanceRequest {
   std::vector<cluster::Link> links = {};  // one a boundary; empty: links cost nothing
   partition::BmpOptions bmp = {};         // of joint too: its neighbours are seeds
   joint::Constraints constraints = {};    // of joint
+  /// Of the choices that the profile names, those that recomputation kJoint may take.
+  cost::ChoiceSet choices = cost::ChoiceSet::kFull;
+  std::int64_t host_share_bytes = 0;  // of the host's memory, for a device; 0: not known
 };
 
 struct JudgedPartition {
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;  // layers that spare memory at all
   double makespan_s = 0;
+  cost::LayerChoices choices = {};            // how
+  std::vector<cost::NamedChoice> named = {};  // those that do not recompute all of themselves
 };
 
 struct ModelBalance {
@@ -87,13 +93,19 @@ struct ModelBalance {
 
 /// Methods other than joint know no constraints. BMP's candidates are judged with the recomputation
 /// that they get; those that do not fit the memory limit are left out. Errors: kTooManyStages;
-/// kMemoryInfeasible (nothing fits: stage and missing bytes of the best candidate); kMissingKey
-/// (even-parameters without parameters); those of the methods.
+/// kMemoryInfeasible (nothing fits: stage and missing bytes of the best candidate; or the best
+/// offloads more than the hosts hold); kMissingKey
+/// (even-parameters without parameters); kInvalidArgument (named choices without recomputation
+/// kJoint or under kMegatron); those of the methods.
 Result<ModelBalance> balance_model(const cost::Profile& profile,
                                    const ModelBalanceRequest& request);
 
 /// The keys of `partition` (docs/formats.md) except method and solve_seconds.
 codec::Json to_json(const ModelBalance& balance);
+/// `recompute`: layers that recompute all of themselves; `recompute_choice`, if any layer takes a
+/// named choice: its name by layer index.
+codec::Json recompute_json(recompute::RecomputeMask recompute,
+                           const std::vector<cost::NamedChoice>& named);
 /// `certificate.cuts[]`.
 codec::Json to_json(const std::vector<joint::CutReason>& reasons);
 /// One entry of `stages[]`, of `ranks[]`.

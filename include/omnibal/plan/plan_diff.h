@@ -19,9 +19,9 @@
 namespace omnibal::plan {
 
 struct PlanChange {
-  std::string key;            // of plan.json, with dots
-  codec::Json other;          // null: the other plan does not say
-  codec::Json now;            // null: this plan does not say
+  std::string key;                             // of plan.json, with dots
+  codec::Json other;                           // null: the other plan does not say
+  codec::Json now;                             // null: this plan does not say
   std::optional<double> ratio = std::nullopt;  // now / other, of numbers that are not 0
 };
 

@@ -14,6 +14,7 @@
 
 #include "omnibal/base/result.h"
 #include "omnibal/cluster/cluster.h"
+#include "omnibal/cost/profile.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/plan/epoch.h"
 #include "omnibal/plan/plan_directory.h"
@@ -27,7 +28,8 @@ struct PlanPipeline {
   cluster::ClusterSpec cluster;  // name, nodes, links and rate of the memory only
   schedule::Schedule schedule;
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;  // layers that spare memory at all
+  cost::Profile profile;               // as they do: its recompute_s and recomputed_bytes
   simulate::Reduction update = simulate::Reduction::kNone;
   StepPipeline steps;
 };

@@ -22,6 +22,7 @@
 #include "omnibal/corpus/corpus.h"
 #include "omnibal/cost/analytic.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/metrics/stages.h"
 #include "omnibal/model/model.h"
 #include "omnibal/partition/partition.h"
@@ -49,7 +50,9 @@ struct PlanRequest {
   bool free_links = false;            // the prediction without communication
   std::optional<double> zero3_flops;  // predict the same corpus on ZeRO-3 too, at this rate
   std::vector<Layout> layouts;        // to predict beside the plan's own; not with a profile
-  DataPlanOptions data;               // `steps` is filled in by make_plan
+  /// Of the choices that the profile names, those that layers may take.
+  cost::ChoiceSet choices = cost::ChoiceSet::kFull;
+  DataPlanOptions data;  // `steps` is filled in by make_plan
   /// Absent: caps as data.limits has them, and micro-batches of `micro_batch` samples. Else the
   /// caps not given are chosen, and as many micro-batches as come nearest to the global batch.
   std::optional<CapQuestion> caps;
@@ -88,7 +91,8 @@ struct Plan {
   std::int32_t chunks = 1;
   cost::Profile profile;
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;
+  recompute::RecomputeMask recompute;         // layers that spare memory at all
+  cost::LayerChoices choices;                 // how
   std::vector<metrics::StageSummary> stages;  // at the caps
   std::vector<metrics::RankSummary> ranks;    // that run them
   std::int64_t memory_bytes = 0;

@@ -31,7 +31,7 @@ struct BarLayer {
   LayerClass layer_class = LayerClass::kOther;
   double recompute_s = 0;  // what recomputing it costs a micro-batch
   bool can_recompute = true;
-  std::int64_t activation_bytes = 0;  // of one micro-batch: the transient while it recomputes
+  std::int64_t activation_bytes = 0;  // rebuilt at once while it recomputes: the transient
   bool trainable = true;              // it has a weight gradient, which needs its activation
 };
 

@@ -16,6 +16,7 @@
 
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/simulate/pipeline.h"
@@ -48,6 +49,9 @@ std::vector<StageCost> stage_costs(const PipelineLayers& layers, const partition
                                    const recompute::RecomputeMask& recompute);
 std::vector<StageCost> stage_costs(const cost::Profile& profile, const partition::Cuts& cuts,
                                    const recompute::RecomputeMask& recompute);
+/// The same with named choices.
+std::vector<StageCost> chosen_stage_costs(const PipelineLayers& layers, const partition::Cuts& cuts,
+                                          const cost::LayerChoices& choices);
 
 /// The link behind each of pp - 1 stages, as the tp devices of a stage use it together (each sends
 /// its share of the boundary). Devices are numbered as Megatron numbers them: tensor groups stand

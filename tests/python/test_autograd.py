@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What blocks keep and compute, against PyTorch's automatic differentiation on the CPU.
+
+Skipped where PyTorch is not installed."""
+import json
+
+import pytest
+
+from conftest import ask
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+RATE = 163e12  # of a100-80g
+RANK = 16
+MODEL = ["--model", "internvit-300m+qwen2.5-0.5b", "--cluster", "a100-80g"]
+VISION = {"width": 1024, "query": 1024, "kv": 1024, "heads": 16, "mlp": 4096, "gated": False,
+          "dropout": 0.1, "tokens": 1025}
+LLM = {"width": 896, "query": 896, "kv": 128, "heads": 14, "mlp": 4864, "gated": True,
+       "dropout": 0.0, "tokens": 192}
+
+
+class SwiGlu(torch.autograd.Function):
+    """silu(gate) x up that keeps its two inputs, as fused kernels do."""
+
+    @staticmethod
+    def forward(ctx, gate, up):
+        ctx.save_for_backward(gate, up)
+        return F.silu(gate) * up
+
+    @staticmethod
+    def backward(ctx, grad):
+        gate, up = ctx.saved_tensors
+        with torch.enable_grad():
+            gate, up = gate.detach().requires_grad_(), up.detach().requires_grad_()
+            return torch.autograd.grad(F.silu(gate) * up, (gate, up), grad)
+
+
+class Linear(nn.Module):
+    def __init__(self, inputs, outputs, trains, adapter):
+        super().__init__()
+        self.base = nn.Linear(inputs, outputs, bias=False, dtype=torch.bfloat16)
+        self.base.requires_grad_(trains)
+        self.a = nn.Linear(inputs, RANK, bias=False, dtype=torch.bfloat16) if adapter else None
+        self.b = nn.Linear(RANK, outputs, bias=False, dtype=torch.bfloat16) if adapter else None
+
+    def forward(self, x):
+        return self.base(x) if self.a is None else self.base(x) + self.b(self.a(x))
+
+
+def dropped(x, shape):
+    """With a mask of a byte a value, as on devices."""
+    return torch.native_dropout(x, shape["dropout"], True)[0] if shape["dropout"] else x
+
+
+class Block(nn.Module):
+    def __init__(self, shape, trains, targets):
+        super().__init__()
+        self.shape = shape
+        width, mlp = shape["width"], shape["mlp"]
+
+        def linear(name, inputs, outputs):
+            return Linear(inputs, outputs, trains, name in targets)
+        self.norms = nn.ModuleList(nn.LayerNorm(width, dtype=torch.bfloat16) for _ in range(2))
+        self.norms.requires_grad_(trains)
+        self.q, self.k, self.v = (linear(n, width, shape["query" if n == "q" else "kv"]) for n in "qkv")
+        self.o = linear("o", shape["query"], width)
+        self.gate = linear("gate", width, mlp) if shape["gated"] else None
+        self.up, self.down = linear("up", width, mlp), linear("down", mlp, width)
+
+    def forward(self, x):
+        shape = self.shape
+        normed = self.norms[0](x)
+        head = shape["query"] // shape["heads"]
+        q, k, v = (part(normed).view(1, shape["tokens"], -1, head).transpose(1, 2)
+                   for part in (self.q, self.k, self.v))
+        context = F.scaled_dot_product_attention(q, k, v, is_causal=shape["gated"],
+                                                 enable_gqa=k.shape[1] != q.shape[1])
+        context = context.transpose(1, 2).reshape(1, shape["tokens"], -1)
+        x = x + dropped(self.o(context), shape)
+        normed = self.norms[1](x)
+        if self.gate is None:
+            inner = F.gelu(self.up(normed))
+        else:
+            inner = SwiGlu.apply(self.gate(normed), self.up(normed))
+        return x + dropped(self.down(inner), shape)
+
+
+def run_block(shape, trains, targets, trains_before):
+    """Bytes kept between forward and backward; FLOPs of the matrices forward and backward."""
+    torch.manual_seed(1)
+    block = Block(shape, trains, targets)
+    x = torch.randn(1, shape["tokens"], shape["width"], dtype=torch.bfloat16,
+                    requires_grad=trains_before)
+    weights = {p.untyped_storage().data_ptr() for p in block.parameters()}
+    kept = {}
+
+    def note(tensor):
+        storage = tensor.untyped_storage()
+        # Not statistics of norms and attention: a few numbers a token, mostly in fp32.
+        few = tensor.numel() < shape["tokens"] * RANK or tensor.dtype == torch.float32
+        if storage.data_ptr() not in weights and not few:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+    with FlopCounterMode(display=False) as forward, \
+            torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        y = block(x)
+    with FlopCounterMode(display=False) as backward:
+        y.backward(torch.ones_like(y))
+
+    def matrices(counter):
+        return sum(n for op, n in counter.get_flop_counts()["Global"].items()
+                   if "mm" in str(op))
+    return sum(kept.values()), matrices(forward), matrices(backward)
+
+
+def layer_of(tmp_path, flags, name):
+    ask("profile", *MODEL, *flags, "--out", tmp_path / "profile.json")
+    layers = json.loads((tmp_path / "profile.json").read_text())["layers"]
+    return next(layer for layer in layers if layer["name"] == name)
+
+
+def coefficient(cost, shape):
+    if not isinstance(cost, dict):
+        assert cost == 0
+        return 0
+    return cost.get("per_vision_unit", 0) + cost.get("per_token", 0) * shape["tokens"]
+
+
+def scores(shape):
+    """FLOPs of attention's two products, which the profile of a ViT block contains per tile."""
+    return 0 if shape["gated"] else 4 * shape["tokens"]**2 * shape["width"]
+
+
+CASES = {
+    "trained ViT": (VISION, [], "vision.1", True, [], True),
+    "frozen LLM": (LLM, ["--freeze", "llm"], "llm.1", False, [], True),
+    "trained LLM": (LLM, [], "llm.1", True, [], True),
+    "adapted LLM": (LLM, ["--lora", "llm"], "llm.1", False,
+                    ["q", "k", "v", "o", "gate", "up", "down"], True),
+    "adapted ViT": (VISION, ["--lora", "vision"], "vision.1", False,
+                    ["q", "k", "v", "o", "up", "down"], True),
+    "q and v of an LLM": (LLM, ["--lora", "llm", "--lora-targets", "q,v"], "llm.1", False,
+                          ["q", "v"], True),
+    "first block, output": (LLM, ["--freeze", "vision,projector", "--lora", "llm",
+                                  "--lora-targets", "o"], "llm.0", False, ["o"], False),
+    "first block, MLP": (LLM, ["--freeze", "vision,projector", "--lora", "llm",
+                               "--lora-targets", "mlp"], "llm.0", False,
+                         ["gate", "up", "down"], False),
+    "first block, all": (LLM, ["--freeze", "vision,projector", "--lora", "llm"], "llm.0", False,
+                         ["q", "k", "v", "o", "gate", "up", "down"], False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_block_keeps_and_computes_what_autograd_does(tmp_path, case):
+    shape, flags, name, trains, targets, before = CASES[case]
+    kept, forward, backward = run_block(shape, trains, targets, before)
+    layer = layer_of(tmp_path, ["--lora-rank", RANK, *flags] if targets else flags, name)
+    assert coefficient(layer["activation_bytes"], shape) == pytest.approx(kept, rel=1e-9)
+    own = RATE * coefficient(layer["forward_s"], shape)
+    assert own - scores(shape) == pytest.approx(forward, rel=1e-9)
+    gradients = RATE * sum(coefficient(layer[key], shape) for key in ("input_grad_s", "weight_grad_s"))
+    attends = before or any(target in "qkv" for target in targets) or trains
+    assert gradients - (2 * scores(shape) if attends else 0) == pytest.approx(backward, rel=1e-9)
