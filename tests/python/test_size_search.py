@@ -99,4 +99,4 @@ def test_a_plan_against_another(small_corpus, small_plan, tmp_path):
     assert changes["schedule.kind"]["other"] == "1f1b"
     assert changes["prediction.step_s"]["ratio"] < 1
     assert "diff" not in json.loads((tmp_path / "plan" / "plan.json").read_text())
-    refuse(2, "plan", small_corpus, *PAPER_RUN, "--diff", tmp_path / "none", "--dry-run")
+    refuse(3, "plan", small_corpus, *PAPER_RUN, "--diff", tmp_path / "none", "--dry-run")
