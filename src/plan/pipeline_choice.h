@@ -10,6 +10,7 @@
 #include "omnibal/plan/model_balance.h"
 #include "omnibal/plan/planner.h"
 #include "omnibal/simulate/pipeline.h"
+#include "omnibal/simulate/ranked_stages.h"
 #include "plan/rank_probe.h"
 
 namespace omnibal::plan {
@@ -32,9 +33,6 @@ struct PipelineProblem {
   simulate::CompiledSchedule schedule;
   HeldByRanks held;
 };
-
-/// Of packs; there must be one.
-cost::Load mean_load(std::span<const metrics::PackLoad> loads);
 
 struct PipelineChoice {
   partition::Cuts cuts;
@@ -76,7 +74,7 @@ Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem,
                                        PartitionMethod method = PartitionMethod::kBmp);
 
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
-RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
+simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
 
 /// The fullest rank's peak with a full pack in every micro-batch.
 std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice);

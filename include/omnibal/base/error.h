@@ -55,6 +55,7 @@ enum class ErrorCode {
   kTooManyStages,
   kMemoryInfeasible,
   kNoFeasibleLimits,
+  kTooSlow,
   // Anything else (exit code 1).
   kWriteFailed,
   kWouldOverwrite,
