@@ -9,7 +9,7 @@ namespace {
 
 using codec::Json;
 
-/// Members that are compared; of an object all of its scalars.
+/// Members that are compared; of an object all of its own.
 constexpr std::array kCompared = {"model",
                                   "cluster.name",
                                   "samples",
@@ -22,6 +22,7 @@ constexpr std::array kCompared = {"model",
                                   "schedule",
                                   "partition.cuts",
                                   "recompute",
+                                  "recompute_choice",
                                   "memory_bytes",
                                   "links",
                                   "update",

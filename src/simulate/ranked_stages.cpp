@@ -6,11 +6,12 @@
 namespace omnibal::simulate {
 
 RankedStages ranked_stages(const schedule::Schedule& schedule, const cost::Profile& profile,
-                          const cost::Load& load, const partition::Cuts& cuts,
-                          const recompute::RecomputeMask& recompute) {
+                           const cost::Load& load, const partition::Cuts& cuts,
+                           const recompute::RecomputeMask& recompute) {
   RankedStages ranked;
-  ranked.stages = metrics::summarize_stages(
-      cost::evaluate(profile, load), partition::first_layers(cuts), recompute, schedule::in_flight(schedule));
+  ranked.stages =
+      metrics::summarize_stages(cost::evaluate(profile, load), partition::first_layers(cuts),
+                                recompute, schedule::in_flight(schedule));
   const std::vector<cost::Load> loads(static_cast<std::size_t>(schedule.num_micro_batches), load);
   const std::vector<std::int64_t> of_stages =
       peak_bytes_of_stages(schedule, profile, cuts, recompute, loads);
@@ -19,8 +20,7 @@ RankedStages ranked_stages(const schedule::Schedule& schedule, const cost::Profi
     ranked.stages[s].peak_bytes = of_stages[s];
   }
   ranked.ranks = metrics::summarize_ranks(ranked.stages);
-  const std::vector<std::int64_t> of_ranks =
-      peak_bytes(schedule, profile, cuts, recompute, loads);
+  const std::vector<std::int64_t> of_ranks = peak_bytes(schedule, profile, cuts, recompute, loads);
   for (std::size_t r = 0; r < ranked.ranks.size(); ++r) ranked.ranks[r].peak_bytes = of_ranks[r];
   return ranked;
 }

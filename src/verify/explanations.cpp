@@ -93,9 +93,8 @@ Status check_case(const plan::PlanReader& plan, const plan::PlanPipeline& pipeli
     return violation("sensitivity: the loss is {}, not {}", loss, step_s / best_s - 1);
   }
   if (offloads(plan)) return {};
-  OMNIBAL_ASSIGN(const double found_s, seconds_if(plan, pipeline,
-                                                  plan::scaled(pipeline.profile, part, factor),
-                                                  threads));
+  OMNIBAL_ASSIGN(const double found_s,
+                 seconds_if(plan, pipeline, plan::scaled(pipeline.profile, part, factor), threads));
   return agree(claimed, "step_s", found_s);
 }
 

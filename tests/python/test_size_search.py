@@ -53,8 +53,9 @@ def test_an_open_schedule_is_searched_and_a_given_one_is_not(small_corpus, tmp_p
 
 def test_no_choice_wins_by_leaving_samples_out(small_corpus):
     """Where memory is short, a choice that has no caps for the large samples takes least time."""
-    model = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 64)
-    plan = ask("plan", small_corpus, *model, "--gpus", 8, "--dry-run")
+    model = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 128,
+             "--memory", "45GB")
+    plan = ask("plan", small_corpus, *model, "--gpus", 16, "--dry-run")
     candidates = plan["search"]["candidates"]
     assert plan["rejected"] == candidates[0]["rejected"] == 0
     assert any(c["rejected"] > 0 and c["gpu_days"] < candidates[0]["gpu_days"] for c in candidates)
