@@ -121,7 +121,7 @@ Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& c
     return no_room(plan.memory_bytes - language.memory_bytes, plan.memory_bytes);
   }
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(language, 1));
-  const Result<PipelineChoice> start = choose_pipeline(problem, PartitionMethod::kMinMax);
+  const Result<PipelineChoice> start = choose_quickly(problem);
   OMNIBAL_ASSIGN(const JointChoice joint,
                  choose_jointly(problem, language, start ? std::optional(*start) : std::nullopt));
   put_together(joint.pipeline, mask, made);

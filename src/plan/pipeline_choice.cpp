@@ -111,12 +111,30 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads) {
   return problem_of(plan, schedule::ScheduleKind::kOneFOneB, 1, threads);
 }
 
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem, PartitionMethod method) {
-  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(method, problem));
+namespace {
+
+/// Recomputation for cuts; where that does not fit, for cuts that spread the bytes evenly.
+Result<PipelineChoice> fitted(const PipelineProblem& problem, partition::Cuts cuts) {
   Result<PipelineChoice> choice = recompute_within_memory(problem, std::move(cuts));
   if (choice.ok() || choice.error().code != ErrorCode::kMemoryInfeasible) return choice;
   OMNIBAL_ASSIGN(cuts, partition::partition_min_max(least_bytes(problem), problem.num_stages));
   return recompute_within_memory(problem, std::move(cuts));
+}
+
+}  // namespace
+
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
+  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+  return fitted(problem, std::move(cuts));
+}
+
+Result<PipelineChoice> choose_quickly(const PipelineProblem& problem) {
+  std::vector<double> seconds;
+  for (const cost::LayerCost& layer : cost::evaluate(problem.profile, problem.mean_load)) {
+    seconds.push_back(layer.forward_s + layer.backward_s());
+  }
+  OMNIBAL_ASSIGN(partition::Cuts cuts, partition::partition_min_max(seconds, problem.num_stages));
+  return fitted(problem, std::move(cuts));
 }
 
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {

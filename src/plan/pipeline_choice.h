@@ -67,11 +67,15 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads);
 /// chosen after the cuts. Error: kTooManyStages.
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem);
 
-/// Cuts by `method`, recomputation by BAR; where that does not fit (cuts that balance time alone
-/// may put most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
+/// Cuts by BMP, recomputation by BAR; where that does not fit (cuts that balance time alone may put
+/// most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
 /// kMemoryInfeasible.
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem,
-                                       PartitionMethod method = PartitionMethod::kBmp);
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
+
+/// The same with cuts that are the exact min-max of forward and backward time: where ranks run
+/// several stages or parts are frozen, BMP, by the variance of forward times, finds slower ones,
+/// and simulates tens of candidates.
+Result<PipelineChoice> choose_quickly(const PipelineProblem& problem);
 
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);

@@ -79,9 +79,14 @@ Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields
   if (size == 0 || (with_packs && batch < size)) return StepCounts{};
   const double step = static_cast<double>(
       with_packs ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
-  const double fewest =
-      std::ceil(static_cast<double>(plan.pack_samples().size()) / static_cast<double>(size));
-  const double most = fewest + static_cast<double>(plan.steps()->dp);
+  const auto batches = [size](std::size_t samples) {
+    return std::ceil(static_cast<double>(samples) / static_cast<double>(size));
+  };
+  const double fewest = batches(plan.pack_samples().size());
+  // The paper's packs may hold samples that the plan's caps reject.
+  const double most =
+      batches(with_packs ? plan.sample_tokens().size() : plan.pack_samples().size()) +
+      static_cast<double>(plan.steps()->dp);
   return StepCounts{std::max(1.0, std::floor(fewest / step)), std::ceil(most / step)};
 }
 
