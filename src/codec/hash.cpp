@@ -21,14 +21,13 @@ std::string to_hex(XXH128_hash_t hash) {
   return text;
 }
 
-struct FreeState {
-  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-};
-
 }  // namespace
 
 struct Hasher::State {
-  std::unique_ptr<XXH3_state_t, FreeState> xxh3{XXH3_createState()};
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> xxh3{XXH3_createState()};
 };
 
 Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(state_->xxh3.get()); }

@@ -97,7 +97,7 @@ void reserve_samples(Corpus& corpus, std::size_t samples) {
   corpus.row.reserve(samples);
 }
 
-__extension__ using Wide = __int128;  // samples times samples
+__extension__ using Product = __int128;  // samples times samples
 
 }  // namespace
 
@@ -118,7 +118,7 @@ Recipe scale_recipe(Recipe recipe, std::int64_t samples) {
   std::int64_t left = samples;
   for (Dataset& dataset : recipe.datasets) {
     for (Part& part : dataset.parts) {
-      const Wide share = Wide{part.samples} * samples;
+      const Product share = Product{part.samples} * samples;
       part.samples = static_cast<std::int64_t>(share / before);
       left -= part.samples;
       remainders.push_back({static_cast<std::int64_t>(share % before), &part});

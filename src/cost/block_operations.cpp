@@ -8,10 +8,6 @@ namespace {
 
 using model::AdapterTarget;
 
-constexpr double kBf16 = 2;  // bytes of a value
-
-double d(std::int64_t number) { return static_cast<double>(number); }
-
 /// Numbers that the device holds of an adapter, or multiplies and adds for a token with it.
 struct AdapterSizes {
   double in = 0;   // A: rank x in

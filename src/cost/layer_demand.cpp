@@ -13,10 +13,6 @@ namespace {
 using model::LayerKind;
 using model::ModelSpec;
 
-constexpr double kBf16 = 2;  // bytes of a value
-
-double d(std::int64_t number) { return static_cast<double>(number); }
-
 double held(const model::BlockParameters& block, const AttentionShares& shares, double tp) {
   return d(block.attention_query) * shares.query + d(block.attention_kv) * shares.kv +
          d(block.mlp) / tp + d(block.whole);

@@ -12,6 +12,10 @@
 
 namespace omnibal::cost {
 
+inline constexpr double kBf16 = 2;  // bytes of a value
+
+inline double d(std::int64_t number) { return static_cast<double>(number); }
+
 /// What an operation keeps its input for.
 enum class KeptFor {
   kBackward,            // any backward: norms, attention, activation functions

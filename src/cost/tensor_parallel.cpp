@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "cost/operations.h"
+
 namespace omnibal::cost {
 namespace {
-
-constexpr double kBf16 = 2;
 
 double bytes_of(std::int64_t width) { return kBf16 * static_cast<double>(width); }
 

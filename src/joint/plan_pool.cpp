@@ -76,6 +76,10 @@ bool PlanPool::is_better(const JudgedPlan& a, const JudgedPlan& b) const {
   return std::tie(time_a, a.bottleneck, a.ends) < std::tie(time_b, b.bottleneck, b.ends);
 }
 
+JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {
+  return {to_cuts(plan.ends), plan.choices, scale.seconds(plan.bottleneck), plan.makespan_s};
+}
+
 std::vector<JudgedPlan> PlanPool::ranked() const {
   std::vector<JudgedPlan> ranked;
   for (const auto& [ends, plan] : plans_) {

@@ -19,6 +19,9 @@ struct JudgedPlan {
   double makespan_s = 0;
 };
 
+/// As the answer gives it, in seconds.
+JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale);
+
 /// What a search works on.
 struct SearchSetting {
   const JointProblem& problem;

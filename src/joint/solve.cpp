@@ -108,10 +108,6 @@ void fill_pool(const SearchSetting& setting, const ModelSearch& search, PlanPool
   }
 }
 
-JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {
-  return {to_cuts(plan.ends), plan.choices, scale.seconds(plan.bottleneck), plan.makespan_s};
-}
-
 struct RankedPlan {
   const ModelSearch* search = nullptr;
   JudgedPlan plan;

@@ -16,8 +16,8 @@ namespace omnibal::joint {
 namespace {
 
 /// How many cuts local moves may time; from how many plans they start.
-constexpr std::int64_t kMostTimed = 12'000;
-constexpr std::size_t kPolishedPlans = 3;
+constexpr std::int64_t kMostTimedOnRanks = 12'000;
+constexpr std::size_t kPolishedOnRanks = 3;
 
 /// All cuts of the grid, in lexicographic order; nothing if there are more than kMostCutsToTry.
 std::optional<std::vector<StageEnds>> all_cuts(const CutGrid& grid) {
@@ -62,14 +62,14 @@ void judge_starts(const RankSearch& search, const std::vector<StageEnds>& starts
   timed.erase(repeated.begin(), repeated.end());
   if (timed.empty()) return;
   pool.judge(timed.front().second);
-  std::int64_t effort = kMostTimed / search.plan.effort();
-  for (std::size_t k = 0; k < std::min(timed.size(), kPolishedPlans); ++k) {
+  std::int64_t effort = kMostTimedOnRanks / search.plan.effort();
+  for (std::size_t k = 0; k < std::min(timed.size(), kPolishedOnRanks); ++k) {
     pool.judge(polish_path(pool, timed[k].second, 0, effort));
   }
   for (const auto& [times, ends] : timed) pool.judge_if_promising(ends);
   if (search.setting.options.alike) return;
   std::vector<JudgedPlan> best = pool.ranked();
-  if (best.size() > kPolishedPlans) best.resize(kPolishedPlans);
+  if (best.size() > kPolishedOnRanks) best.resize(kPolishedOnRanks);
   for (const JudgedPlan& plan : best) polish(pool, search.setting, plan);
 }
 
@@ -132,10 +132,6 @@ Error nothing_fits(const RankSearch& search, const StageEnds& ends, std::string_
       .with_hint(fmt::format("raise --memory to {} bytes ({} more), use more ranks, or lower the "
                              "load of a micro-batch",
                              fullest.bytes, format_bytes(missing)));
-}
-
-JointPlan to_plan(const JudgedPlan& plan, const TickScale& scale) {
-  return {to_cuts(plan.ends), plan.choices, scale.seconds(plan.bottleneck), plan.makespan_s};
 }
 
 JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBounds bounds) {

@@ -6,7 +6,6 @@
 namespace omnibal::model {
 namespace {
 
-constexpr std::int64_t kDefaultChannels = 3;
 
 }  // namespace
 

@@ -10,6 +10,8 @@
 
 namespace omnibal::model {
 
+inline constexpr std::int64_t kDefaultChannels = 3;  // of an image
+
 /// What a text configuration that leaves something out means.
 struct TextDefaults {
   std::string_view model_type = "";  // where it names none; empty: it must

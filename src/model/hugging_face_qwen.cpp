@@ -11,7 +11,6 @@ namespace {
 /// Attention at native resolution is quadratic in an image's patches, which a cost linear in
 /// patches can hold for one image size only: that of a 448-pixel square, as of a tile.
 constexpr std::int64_t kReferencePatches = 1024;
-constexpr std::int64_t kDefaultChannels = 3;
 
 /// Qwen2-VL's tower cuts two frames of a video, or an image twice, into patches.
 Result<VisionTower> read_native_tower(const ConfigPart& vision, std::string_view width_key) {

@@ -8,7 +8,7 @@
 namespace omnibal::partition {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNothingFound = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void Neighbours::fill_rest(std::int32_t level) {
   Window& window = windows_[static_cast<std::size_t>(level)];
   const Window& ends = windows_[static_cast<std::size_t>(level) + 1];
   for (std::int32_t begin = window.low; begin <= window.high; ++begin) {
-    double least = kInfinity;
+    double least = kNothingFound;
     for_each_end(level, begin, [&](std::int32_t end, double cost) {
       least = std::min(least, cost + ends.rest[static_cast<std::size_t>(end - ends.low)]);
     });
@@ -61,7 +61,7 @@ void Neighbours::fill_rest(std::int32_t level) {
 }
 
 void Neighbours::push(const Node& node) {
-  if (node.estimate == kInfinity) return;
+  if (node.estimate == kNothingFound) return;
   nodes_.push_back(node);
   open_.push(static_cast<std::int32_t>(nodes_.size()) - 1);
 }

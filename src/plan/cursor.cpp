@@ -15,7 +15,7 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostSteps = std::numeric_limits<std::int32_t>::max();
 
 const std::string& document_name() {
   static const std::string name(kPlanDocument);
@@ -28,8 +28,8 @@ std::string hash_text(const std::string& text) {
 
 Result<steps::StepPosition> read_position(const JsonFields& fields) {
   steps::StepPosition at;
-  OMNIBAL_ASSIGN(at.epoch, fields.integer("epoch", 0, kMost));
-  OMNIBAL_ASSIGN(at.step, fields.integer("step", 0, kMost));
+  OMNIBAL_ASSIGN(at.epoch, fields.integer("epoch", 0, kMostSteps));
+  OMNIBAL_ASSIGN(at.step, fields.integer("step", 0, kMostSteps));
   return at;
 }
 
@@ -180,7 +180,7 @@ Result<steps::StepSource> step_source(const PlanReader& plan) {
   const JsonFields fields(*json, document_name(), "steps");
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
   steps::StepSource source{.table = plan.steps(), .loads = plan.pack_loads(), .options = {}};
-  OMNIBAL_ASSIGN(source.options.window, fields.integer("window", 0, kMost));
+  OMNIBAL_ASSIGN(source.options.window, fields.integer("window", 0, kMostSteps));
   OMNIBAL_ASSIGN(const std::string tail, fields.text("tail"));
   OMNIBAL_ASSIGN(source.options.tail, steps::parse_tail(tail));
   OMNIBAL_ASSIGN(source.options.seed, read_seed(*provenance));

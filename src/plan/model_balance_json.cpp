@@ -16,7 +16,7 @@ Json partition_json(const JudgedPartition& judged) {
   return json;
 }
 
-Json to_json(const joint::CutMove& move) {
+Json move_json(const joint::CutMove& move) {
   Json json = {{"allowed", move.allowed}};
   if (!move.allowed) return json;
   json["fits"] = move.fits;
@@ -33,8 +33,8 @@ Json to_json(const std::vector<joint::CutReason>& reasons) {
   Json json = Json::array();
   for (const joint::CutReason& reason : reasons) {
     json.push_back({{"cut", reason.cut.value()},
-                    {"left", to_json(reason.left)},
-                    {"right", to_json(reason.right)}});
+                    {"left", move_json(reason.left)},
+                    {"right", move_json(reason.right)}});
   }
   return json;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using codec::Json;
 using codec::JsonFields;
-constexpr std::int64_t kMost = INT64_MAX;
+constexpr std::int64_t kMostInRow = INT64_MAX;
 
 Status check_hash(const Json& document, const StreamArrays& arrays, const std::string& path) {
   OMNIBAL_ASSIGN(const std::string saved, JsonFields(document, path).text("hash"));
@@ -65,7 +65,7 @@ Result<StreamTotals> read_totals(const Json& object, const std::string& path) {
                                     {"balanced_rows", &totals.balanced_rows},
                                     {"peak_samples", &totals.peak_samples},
                                     {"peak_packs", &totals.peak_packs}}) {
-    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMost));
+    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMostInRow));
   }
   OMNIBAL_ASSIGN(const Json* sums, fields.object("dist_sum"));
   const JsonFields sum_fields(*sums, path, "totals.dist_sum");
@@ -74,7 +74,7 @@ Result<StreamTotals> read_totals(const Json& object, const std::string& path) {
                                     {"tokens", &sum.tokens},
                                     {"attention", &sum.attention},
                                     {"time", &sum.time}}) {
-    OMNIBAL_ASSIGN(*target, sum_fields.number(key, 0, static_cast<double>(kMost)));
+    OMNIBAL_ASSIGN(*target, sum_fields.number(key, 0, static_cast<double>(kMostInRow)));
   }
   return totals;
 }
@@ -100,7 +100,7 @@ Status read_counters(const Json& document, const std::string& path, StreamState&
                                     {"zero_weight_packs", &steps.zero_weight_packs},
                                     {"dropped_packs", &steps.dropped_packs},
                                     {"repeated_packs", &steps.repeated_packs}}) {
-    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMost));
+    OMNIBAL_ASSIGN(*target, fields.integer(key, 0, kMostInRow));
   }
   OMNIBAL_ASSIGN(steps.finished, fields.boolean_or("finished", false));
   OMNIBAL_RETURN_IF_ERROR(read_fingerprint(fields, state.fingerprint));
@@ -115,7 +115,7 @@ Status read_samples(const ArrayRows& rows, const pack::StreamPackOptions& option
   OMNIBAL_RETURN_IF_ERROR(rows.check_size(options.window_samples));
   const metrics::PackCaps caps = options.limits.caps();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, 0, kMost));
+    OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, 0, kMostInRow));
     OMNIBAL_ASSIGN(const std::int64_t vision, rows.at(i, 1, 0, caps.vision_units));
     OMNIBAL_ASSIGN(const std::int64_t tokens, rows.at(i, 2, 0, caps.tokens));
     OMNIBAL_ASSIGN(const std::int64_t windows, rows.at(i, 3, 0, pack::kMostPackWindows));
@@ -134,15 +134,15 @@ Status read_packs(const ArrayRows& rows, const ArrayRows& samples, StreamState& 
     OMNIBAL_ASSIGN(const std::int64_t id, rows.at(i, 0, least_id, state.totals.packs - 1));
     least_id = id + 1;
     auto& [pack, has_run] = state.packs[static_cast<std::size_t>(id - state.first_pack)];
-    OMNIBAL_ASSIGN(pack.load.vision_units, rows.at(i, 1, 0, kMost));
-    OMNIBAL_ASSIGN(pack.load.tokens, rows.at(i, 2, 0, kMost));
-    OMNIBAL_ASSIGN(pack.load.token_pairs, rows.at(i, 3, 0, kMost));
+    OMNIBAL_ASSIGN(pack.load.vision_units, rows.at(i, 1, 0, kMostInRow));
+    OMNIBAL_ASSIGN(pack.load.tokens, rows.at(i, 2, 0, kMostInRow));
+    OMNIBAL_ASSIGN(pack.load.token_pairs, rows.at(i, 3, 0, kMostInRow));
     const auto left = static_cast<std::int64_t>(samples.size() - next);
     OMNIBAL_ASSIGN(const std::int64_t size, rows.at(i, 4, 1, left));
     OMNIBAL_ASSIGN(const std::int64_t ran, rows.at(i, 5, 0, 1));
     has_run = ran == 1;
     for (std::int64_t k = 0; k < size; ++k) {
-      OMNIBAL_ASSIGN(const std::int64_t sample, samples.at(next++, 0, 0, kMost));
+      OMNIBAL_ASSIGN(const std::int64_t sample, samples.at(next++, 0, 0, kMostInRow));
       pack.samples.push_back(sample);
     }
     ++state.held_packs;
@@ -158,7 +158,7 @@ Result<steps::ArrivedPack> held_pack(const ArrayRows& rows, std::size_t row,
   OMNIBAL_ASSIGN(const std::int64_t id, rows.at(row, 0, state.first_pack, end - 1));
   const pack::StreamedPack& pack =
       state.packs[static_cast<std::size_t>(id - state.first_pack)].pack;
-  if (pack.samples.empty()) OMNIBAL_RETURN_IF_ERROR(rows.at(row, 0, id + 1, kMost));
+  if (pack.samples.empty()) OMNIBAL_RETURN_IF_ERROR(rows.at(row, 0, id + 1, kMostInRow));
   return steps::ArrivedPack{id, pack.load};
 }
 

@@ -9,14 +9,10 @@
 
 #include "omnibal/base/name_table.h"
 #include "omnibal/simulate/collectives.h"
+#include "simulate/state_bytes.h"
 
 namespace omnibal::simulate {
 namespace {
-
-constexpr double kGradientBytes = 4;
-constexpr double kWeightBytes = 2;
-/// Gradient 4 read, master weight and two moments 12 read and 12 written, bf16 weight 2 written.
-constexpr double kUpdateBytes = 30;
 
 constexpr std::array kReductions = {Named{Reduction::kNone, "none"},
                                     Named{Reduction::kAllReduce, "all-reduce"},
@@ -94,7 +90,7 @@ Result<StepEnd> step_end(const StepEndCase& step, Reduction reduction) {
   const bool sharded = reduction == Reduction::kDistributed;
   for (std::size_t stage = 0; stage < parameters.size(); ++stage) {
     const DeviceGroup group = group_of_stage(step, stage);
-    const double gradients = kGradientBytes * parameters[stage];
+    const double gradients = kFp32GradientBytes * parameters[stage];
     const double updated =
         sharded ? parameters[stage] / static_cast<double>(group.members) : parameters[stage];
     end.reduce_s.push_back(sharded ? reduce_scatter_s(group, gradients)

@@ -4,13 +4,12 @@
 #include <set>
 
 #include "omnibal/simulate/zero3.h"
+#include "simulate/state_bytes.h"
 
 namespace omnibal::simulate {
 namespace {
 
 constexpr double kStateBytes = 18;  // weight 2, fp32 gradient 4, master weight 4, two moments 8
-constexpr double kWeightBytes = 2;
-constexpr double kGradientBytes = 2;
 
 std::int64_t whole(double bytes) { return std::llround(bytes); }
 
@@ -61,7 +60,7 @@ class Zero3Memory {
     for (const std::int32_t index : gathered) bytes += kWeightBytes * layer(index).parameters;
     for (std::size_t j = i > 0 ? i - 1 : 0; j <= i; ++j) {
       if (operations[j].reduces) {
-        bytes += kGradientBytes * layer(operations[j].layer).trained_parameters();
+        bytes += kBf16GradientBytes * layer(operations[j].layer).trained_parameters();
       }
     }
     return bytes / static_cast<double>(zero3_.tp);

@@ -3,17 +3,12 @@
 
 #include "omnibal/simulate/collectives.h"
 #include "omnibal/simulate/zero3.h"
+#include "simulate/state_bytes.h"
 
 namespace omnibal::simulate {
 namespace {
 
 using Operation = Zero3Program::Operation;
-
-constexpr double kWeightBytes = 2;    // bf16
-constexpr double kGradientBytes = 2;  // bf16, as it travels
-/// As in a pipeline's step end: fp32 gradient read, master weight and moments read and written,
-/// bf16 weight written.
-constexpr double kUpdateBytes = 30;
 
 Status check(const Zero3Case& zero3) {
   if (zero3.num_ranks < 1 || zero3.tp < 1 || zero3.prefetch < 0) {
@@ -51,7 +46,7 @@ Operation operation(const Zero3Case& zero3, std::size_t layer, bool backward) {
   made.gathers = parameters > 0;
   made.gather_s = all_gather_s(group, kWeightBytes * parameters);
   made.reduces = backward && trained > 0;
-  if (made.reduces) made.reduce_s = reduce_scatter_s(group, kGradientBytes * trained);
+  if (made.reduces) made.reduce_s = reduce_scatter_s(group, kBf16GradientBytes * trained);
   return made;
 }
 

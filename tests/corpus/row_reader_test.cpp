@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kRow = R"({"vit_num": 1, "token_num": 300, "image_flags": 1})";
 
-Result<LoadedCorpus> read_text(std::string_view text) {
+Result<LoadedCorpus> read_rows(std::string_view text) {
   const ScratchDirectory scratch;
   return read_corpus({{scratch.write("a.json", text), ""}}, {}, {});
 }
@@ -26,17 +26,17 @@ TEST(CorpusRowReader, NestingAHundredThousandDeepIsAnError) {
   const std::string close(100'000, ']');
   for (const std::string& text : {open, open + close, "[" + row_with(open + close) + "]",
                                   row_with(open), std::string(100'000, '{')}) {
-    const Result<LoadedCorpus> loaded = read_text(text);
+    const Result<LoadedCorpus> loaded = read_rows(text);
     ASSERT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.error().code, ErrorCode::kMalformedJson);
     EXPECT_THAT(loaded.error().message, testing::HasSubstr("nested too deeply"));
   }
-  EXPECT_TRUE(read_text(row_with(std::string(199, '[') + std::string(199, ']'))).ok());
+  EXPECT_TRUE(read_rows(row_with(std::string(199, '[') + std::string(199, ']'))).ok());
 }
 
 TEST(CorpusRowReader, ARowWithoutEndIsRefusedBeforeItFillsTheMemory) {
   const std::string endless = R"([{"x": ")" + std::string(std::size_t{18} << 20, 'a');
-  const Error error = read_text(endless).error();
+  const Error error = read_rows(endless).error();
   EXPECT_EQ(error.code, ErrorCode::kOutOfRange);
   EXPECT_EQ(error.where.row, 0);
   EXPECT_EQ(std::get<std::int64_t>(error.limit), 16 << 20);
@@ -47,18 +47,18 @@ TEST(CorpusRowReader, RowsMayCrossTheWindowOfReadingAnywhere) {
   const std::string row = kRow;
   for (std::size_t shift = 0; shift <= row.size() + 2; shift += 9) {
     const std::string blanks(kWindow - row.size() - 1 + shift, ' ');
-    const Result<LoadedCorpus> loaded = read_text("[" + blanks + row + "," + row + "]");
+    const Result<LoadedCorpus> loaded = read_rows("[" + blanks + row + "," + row + "]");
     ASSERT_TRUE(loaded.ok()) << shift << to_text(loaded.error());
     EXPECT_EQ(loaded->corpus.size(), 2);
-    EXPECT_EQ(read_text(blanks + row + "\n" + row)->corpus.size(), 2) << shift;
+    EXPECT_EQ(read_rows(blanks + row + "\n" + row)->corpus.size(), 2) << shift;
   }
 }
 
 TEST(CorpusRowReader, ARowLongerThanTheWindowIsRead) {
   const std::string text = row_with("\"" + std::string(std::size_t{3} << 20, 'a') + "\"");
-  EXPECT_EQ(read_text("[" + text + "," + kRow + "]")->corpus.size(), 2);
-  EXPECT_EQ(read_text(text + "\n\n" + kRow)->corpus.size(), 2);
-  EXPECT_EQ(read_text(text)->corpus.size(), 1);
+  EXPECT_EQ(read_rows("[" + text + "," + kRow + "]")->corpus.size(), 2);
+  EXPECT_EQ(read_rows(text + "\n\n" + kRow)->corpus.size(), 2);
+  EXPECT_EQ(read_rows(text)->corpus.size(), 1);
 }
 
 TEST(CorpusRowReader, HashIsThatOfTheFile) {

@@ -3,13 +3,12 @@
 // Frozen layers and adapters against numbers worked out from the operations of a block, by hand.
 #include <gmock/gmock.h>
 
+#include "cost/internvl_chat_26b.h"
 #include "omnibal/cost/analytic.h"
 
 namespace omnibal::cost {
 namespace {
 
-constexpr double kRate = 163e12;
-constexpr std::size_t kProjector = 45, kEmbedding = 46, kLlm = 47, kHead = 95;
 // InternLM2-20B: width, query heads, key-value heads, MLP, all on one device.
 constexpr double kD = 6144, kQ = 6144, kK = 1024, kG = 16384;
 // InternViT-6B: width, MLP, tokens of a tile.

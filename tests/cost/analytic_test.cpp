@@ -5,12 +5,11 @@
 
 #include <gmock/gmock.h>
 
+#include "cost/internvl_chat_26b.h"
 #include "data_paths.h"
 
 namespace omnibal::cost {
 namespace {
-
-constexpr double kRate = 163e12;
 
 model::ModelSpec model_of(const std::string& name, std::vector<std::string> frozen = {}) {
   Result<model::ModelSpec> model = model::load_model(name);
@@ -30,8 +29,6 @@ Profile profile_of(const model::ModelSpec& model, const AnalyticOptions& options
 Profile papers(HeadPolicy heads = HeadPolicy::kReplicate) {
   return profile_of(model_of("internvl-chat-1.5-26b"), {.tp = 2, .dp = 8, .heads = heads});
 }
-
-constexpr std::size_t kProjector = 45, kEmbedding = 46, kLlm = 47, kHead = 95;
 
 TEST(AnalyticFlops, ReplicatedAttentionIsNotSplit) {
   const Profile profile = papers();

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-ModelSpec load(const std::string& name) {
+ModelSpec loaded(const std::string& name) {
   Result<ModelSpec> model = load_model(name);
   EXPECT_TRUE(model.ok()) << (model.ok() ? "" : to_text(model.error()));
   return model.ok() ? *std::move(model) : ModelSpec{};
@@ -38,7 +38,7 @@ std::vector<std::size_t> even_parameter_cuts(const std::vector<Layer>& layers) {
 }
 
 TEST(LoadModel, InternVlChat15HasTheLayersOfThePaper) {
-  const ModelSpec model = load("internvl-chat-1.5-26b");
+  const ModelSpec model = loaded("internvl-chat-1.5-26b");
   ASSERT_EQ(model.layers.size(), 45u + 1 + 1 + 48 + 1);
   EXPECT_EQ(model.layers[0].name, "vision.0");
   EXPECT_EQ(model.layers[44].name, "vision.44");
@@ -51,13 +51,13 @@ TEST(LoadModel, InternVlChat15HasTheLayersOfThePaper) {
 }
 
 TEST(LoadModel, EvenParametersCutInternVlChat15AsMegatronDoes) {
-  EXPECT_THAT(even_parameter_cuts(load("internvl-chat-1.5-26b").layers), ElementsAre(48, 64, 80));
+  EXPECT_THAT(even_parameter_cuts(loaded("internvl-chat-1.5-26b").layers), ElementsAre(48, 64, 80));
 }
 
 TEST(LoadModel, AnyPairOfPartsIsAModel) {
   for (const std::string& vision : vision_tower_names()) {
     for (const std::string& language : language_model_names()) {
-      const ModelSpec model = load(vision + "+" + language);
+      const ModelSpec model = loaded(vision + "+" + language);
       EXPECT_EQ(model.vision.name, vision);
       EXPECT_EQ(model.language.name, language);
       EXPECT_EQ(static_cast<std::int64_t>(model.layers.size()),
@@ -68,12 +68,12 @@ TEST(LoadModel, AnyPairOfPartsIsAModel) {
 }
 
 TEST(LoadModel, NamesTakeAnyCaseAndTheSuffixOfTheReleases) {
-  EXPECT_EQ(load("InternVL-Chat-1.5-26B").parameters(),
-            load("INTERNVIT-6B-448px+InternLM2-20B").parameters());
+  EXPECT_EQ(loaded("InternVL-Chat-1.5-26B").parameters(),
+            loaded("INTERNVIT-6B-448px+InternLM2-20B").parameters());
 }
 
 TEST(LoadModel, ATileOf448PixelsIs1025VisionAnd256LlmTokens) {
-  const ModelSpec model = load("internvit-300m+llama3-8b");
+  const ModelSpec model = loaded("internvit-300m+llama3-8b");
   EXPECT_EQ(model.vision.tokens_per_unit, 1025);
   EXPECT_EQ(model.projector.tokens_per_unit, 256);
   EXPECT_EQ(model.projector.input_width, 4 * 1024);
@@ -81,7 +81,7 @@ TEST(LoadModel, ATileOf448PixelsIs1025VisionAnd256LlmTokens) {
 }
 
 TEST(LoadModel, Clip336Is577VisionAnd576LlmTokensWithoutPixelShuffle) {
-  const ModelSpec model = load("clip-vit-l-14-336+llama3-8b");
+  const ModelSpec model = loaded("clip-vit-l-14-336+llama3-8b");
   EXPECT_EQ(model.vision.tokens_per_unit, 577);
   EXPECT_EQ(model.projector.tokens_per_unit, 576);
   EXPECT_EQ(model.projector.input_width, 1024);
@@ -109,7 +109,7 @@ TEST(LoadModel, AMissingFileIsNotAnUnknownPreset) {
 }
 
 TEST(Freeze, FreezesTheLayersOfOnePart) {
-  ModelSpec model = load("internvl-chat-1.5-26b");
+  ModelSpec model = loaded("internvl-chat-1.5-26b");
   ASSERT_TRUE(freeze(model, "vision").ok());
   for (const Layer& layer : model.layers) {
     EXPECT_EQ(layer.trainable, layer.kind != LayerKind::kVisionBlock) << layer.name;
@@ -124,7 +124,7 @@ TEST(Freeze, FreezesTheLayersOfOnePart) {
 }
 
 TEST(Freeze, RefusesAnUnknownPart) {
-  ModelSpec model = load("internvl-chat-1.5-26b");
+  ModelSpec model = loaded("internvl-chat-1.5-26b");
   const Status status = freeze(model, "vit");
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);

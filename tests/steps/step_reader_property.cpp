@@ -9,7 +9,7 @@
 namespace omnibal::steps {
 namespace {
 
-StepOptions random_options(PhiloxRng& rng) {
+StepOptions reader_options(PhiloxRng& rng) {
   return {.dp = 1 + rng.below(9),
           .micro_batches = 1 + rng.below(4),
           .window = rng.below(6),
@@ -70,7 +70,7 @@ TEST(StepReaderProperty, EveryPackRunsAsTheTailSaysHoweverRanksChange) {
   PhiloxRng rng(61, RngStream::kTest);
   for (int trial = 0; trial < 150; ++trial) {
     SCOPED_TRACE(trial);
-    const StepOptions options = random_options(rng);
+    const StepOptions options = reader_options(rng);
     Loads loads = made_loads(1 + rng.below(120), 1 + rng.below(6), rng.next_u64(), rng.below(2));
     const auto formed = form_steps(loads, options);
     if (!formed.ok()) continue;
@@ -82,7 +82,7 @@ TEST(EpochOrderProperty, EveryEpochRunsEveryPackAsTheTailSays) {
   PhiloxRng rng(62, RngStream::kTest);
   for (int trial = 0; trial < 400; ++trial) {
     SCOPED_TRACE(trial);
-    const StepOptions options = random_options(rng);
+    const StepOptions options = reader_options(rng);
     const auto n = static_cast<std::int64_t>(1 + rng.below(300));
     const Loads loads = made_loads(n, 1 + rng.below(6), rng.next_u64(), rng.below(2));
     const auto table = form_steps(loads, options);
@@ -99,7 +99,7 @@ TEST(EpochOrderProperty, TablesDealtInAnyOtherWayHaveEpochsToo) {
   PhiloxRng rng(63, RngStream::kTest);
   for (int trial = 0; trial < 200; ++trial) {
     SCOPED_TRACE(trial);
-    const StepOptions options = random_options(rng);
+    const StepOptions options = reader_options(rng);
     const auto n = static_cast<std::int64_t>(1 + rng.below(200));
     const auto table = deal_randomly(n, options);
     if (!table.ok()) continue;

@@ -24,7 +24,7 @@ Loads random_loads(PhiloxRng& rng, std::uint32_t most) {
   return loads;
 }
 
-StepOptions random_options(PhiloxRng& rng) {
+StepOptions stream_options(PhiloxRng& rng) {
   return {.dp = 1 + rng.below(6),
           .micro_batches = 1 + rng.below(4),
           .window = 1 + rng.below(12),
@@ -63,7 +63,7 @@ TEST(StreamStepProperty, NoPackIsLostAndEveryRankHasTheSameCount) {
   for (int trial = 0; trial < 1500; ++trial) {
     SCOPED_TRACE(trial);
     const Loads loads = random_loads(rng, 400);
-    const StepOptions options = random_options(rng);
+    const StepOptions options = stream_options(rng);
     const auto result = stream(loads, options);
     const std::int64_t step = options.dp * options.micro_batches;
     if (!result.ok()) {
@@ -105,7 +105,7 @@ TEST(StreamStepProperty, AStateGoesOnAsIfItHadNotBeenSaved) {
   for (int trial = 0; trial < 150; ++trial) {
     SCOPED_TRACE(trial);
     const Loads loads = random_loads(rng, 300);
-    const StepOptions options = random_options(rng);
+    const StepOptions options = stream_options(rng);
     const auto expected = stream(loads, options);
     if (!expected.ok()) continue;
     Ids ids;
@@ -139,7 +139,7 @@ TEST(StreamStepProperty, NoMoreThanAWindowWaitsAndNoPackWaitsForEver) {
   PhiloxRng rng(83, RngStream::kTest);
   for (int trial = 0; trial < 100; ++trial) {
     SCOPED_TRACE(trial);
-    StepOptions options = random_options(rng);
+    StepOptions options = stream_options(rng);
     options.window = 1 + rng.below(20);
     StreamSteps steps = *StreamSteps::create(options);
     const std::int64_t room = options.window * options.dp;
@@ -162,7 +162,7 @@ TEST(StreamStepProperty, PacksWithoutVisionUnitsMeetOthersInLastStepsOnly) {
   PhiloxRng rng(84, RngStream::kTest);
   for (int trial = 0; trial < 200; ++trial) {
     const Loads loads = random_loads(rng, 500);
-    StepOptions options = random_options(rng);
+    StepOptions options = stream_options(rng);
     options.tail = Tail::kZeroWeight;
     StreamSteps steps = *StreamSteps::create(options);
     for (std::size_t i = 0; i < loads.size(); ++i) {
