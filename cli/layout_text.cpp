@@ -29,14 +29,18 @@ std::vector<std::string> row_of(const plan::LayoutPrediction& layout, double bes
           format_bytes(layout.peak_bytes),
           fmt::format("{:.2f} s", layout.step_s),
           days(layout.gpu_days),
+          days(layout.bound_gpu_days),
+          fmt::format("{:.2f} %{}", 100 * layout.certificate.gap,
+                      layout.certificate.proven ? " proven" : ""),
           fmt::format("{:+.1f} %", 100 * (layout.step_s / best_s - 1))};
 }
 
 }  // namespace
 
 std::string to_text(const plan::LayoutComparison& layouts) {
-  std::vector<std::vector<std::string>> rows = {
-      {"layout", "vision tower", "schedule", "recomputed", "fullest rank", "step", "GPU days", ""}};
+  std::vector<std::vector<std::string>> rows = {{"layout", "vision tower", "schedule", "recomputed",
+                                                 "fullest rank", "step", "GPU days", "bound",
+                                                 "cuts", ""}};
   std::vector<std::string> reasons;
   const double best_s = layouts.ranked.front().step_s;
   for (const plan::LayoutPrediction& layout : layouts.ranked) {

@@ -105,7 +105,8 @@ Result<NpyHeader> parse_npy_header(std::string_view file, const std::string& pat
         .with_value(static_cast<std::int64_t>(version));
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (file.size() < kLengthAt + length_bytes) return malformed_header(path, "the header is cut off");
+  if (file.size() < kLengthAt + length_bytes)
+    return malformed_header(path, "the header is cut off");
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i > 0; --i) length = length << 8 | byte_at(kLengthAt + i - 1);
   const std::size_t text_at = kLengthAt + length_bytes;
@@ -116,7 +117,8 @@ Result<NpyHeader> parse_npy_header(std::string_view file, const std::string& pat
   }
   NpyHeader header;
   if (!DictionaryReader(file.substr(text_at, length)).read(header)) {
-    return malformed_header(path, "the header is not a dictionary of descr, fortran_order and shape");
+    return malformed_header(path,
+                            "the header is not a dictionary of descr, fortran_order and shape");
   }
   header.data_offset = text_at + length;
   return header;

@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 namespace omnibal::model {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 Status check_heads(const ConfigPart& vision, std::string_view key, const VisionTower& tower) {
   if (tower.width % tower.num_heads == 0) return {};

@@ -81,8 +81,10 @@ Result<LayoutPrediction> own_layout(const LayoutTask& task) {
                        .recompute = plan.recompute,
                        .step_s = plan.prediction.step_s,
                        .gpu_days = plan.prediction.gpu_days,
+                       .bound_gpu_days = plan.bound_gpu_days,
                        .peak_bytes = plan.prediction.peak_bytes,
-                       .shares = {}};
+                       .shares = {},
+                       .certificate = plan.certificate};
   PlanRequest free = task.request;
   free.free_links = true;
   OMNIBAL_ASSIGN(const cost::Profile without_links,
@@ -112,15 +114,18 @@ Result<LayoutPrediction> predict(const LayoutTask& task, Layout layout,
   const std::vector<double> seconds =
       step_seconds(steps, *plan.data.steps, plan.data.loads, task.request.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  LayoutPrediction made{.layout = layout,
-                        .tower = pipeline.choice.tower,
-                        .schedule = pipeline.choice.schedule,
-                        .cuts = pipeline.cuts,
-                        .recompute = pipeline.recompute,
-                        .step_s = total / static_cast<double>(seconds.size()),
-                        .gpu_days = total * static_cast<double>(plan.sizes.gpus()) / 86400,
-                        .peak_bytes = pipeline.peak_bytes,
-                        .shares = {}};
+  LayoutPrediction made{
+      .layout = layout,
+      .tower = pipeline.choice.tower,
+      .schedule = pipeline.choice.schedule,
+      .cuts = pipeline.cuts,
+      .recompute = pipeline.recompute,
+      .step_s = total / static_cast<double>(seconds.size()),
+      .gpu_days = total * static_cast<double>(plan.sizes.gpus()) / 86400,
+      .bound_gpu_days = bound_gpu_days(pipeline.profile, task.placed, plan.sizes.tp),
+      .peak_bytes = pipeline.peak_bytes,
+      .shares = {},
+      .certificate = pipeline.certificate};
   OMNIBAL_ASSIGN(const cost::Profile without_links,
                  profile_of_tower(task, pipeline.choice.tower, false));
   OMNIBAL_ASSIGN(made.shares, shares_of(task, made, pipeline.profile, without_links));

@@ -15,6 +15,7 @@ struct LayoutTask {
   const PlanRequest& request;
   const Plan& plan;               // predicted
   std::span<const Layout> asked;  // beside the plan's own
+  cost::Load placed;              // of all samples
 };
 
 /// Each layout with every place of the tower, tower tp 1 and the plan's, vision ranks (disjoint:

@@ -25,8 +25,10 @@ Json to_json(const LayoutPrediction& prediction) {
   json["recompute"] = recompute::recomputed_layers(prediction.recompute);
   json["step_s"] = prediction.step_s;
   json["gpu_days"] = prediction.gpu_days;
+  json["bound"] = {{"gpu_days", prediction.bound_gpu_days}};
   json["peak_bytes"] = prediction.peak_bytes;
   json["shares"] = to_json(prediction.shares);
+  json["certificate"] = to_json(prediction.certificate);
   json["reason"] = prediction.reason;
   return json;
 }

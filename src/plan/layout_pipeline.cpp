@@ -68,15 +68,18 @@ Plan language_plan(const Plan& plan, const cost::Profile& profile, std::size_t n
 }
 
 /// All layers' cuts and recomputation: the tower in front of the language layers.
-void put_together(const PipelineChoice& language, const recompute::RecomputeMask& tower,
+void put_together(JointChoice language, const recompute::RecomputeMask& tower,
                   LayoutPipeline& out) {
-  const auto num_vision = static_cast<std::int32_t>(tower.size());
-  out.cuts = {LayerIndex{num_vision}};
-  for (const LayerIndex cut : language.cuts) {
-    out.cuts.push_back(LayerIndex{cut.value() + num_vision});
-  }
+  const auto among_all = [&](LayerIndex layer) {
+    return LayerIndex{layer.value() + static_cast<std::int32_t>(tower.size())};
+  };
+  out.cuts = {among_all(LayerIndex{0})};
+  for (const LayerIndex cut : language.pipeline.cuts) out.cuts.push_back(among_all(cut));
   out.recompute = tower;
-  out.recompute.insert(out.recompute.end(), language.recompute.begin(), language.recompute.end());
+  out.recompute.insert(out.recompute.end(), language.pipeline.recompute.begin(),
+                       language.pipeline.recompute.end());
+  out.certificate = std::move(language.certificate);
+  for (joint::CutReason& reason : out.certificate.cuts) reason.cut = among_all(reason.cut);
 }
 
 Status judge(const Plan& plan, LayoutPipeline& out) {
@@ -122,9 +125,9 @@ Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& c
   }
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(language, 1));
   const Result<PipelineChoice> start = choose_quickly(problem);
-  OMNIBAL_ASSIGN(const JointChoice joint,
+  OMNIBAL_ASSIGN(JointChoice joint,
                  choose_jointly(problem, language, start ? std::optional(*start) : std::nullopt));
-  put_together(joint.pipeline, mask, made);
+  put_together(std::move(joint), mask, made);
   made.schedule = schedule::with_vision_stage(
       problem.lists, {choice.tower.place, static_cast<std::int32_t>(choice.tower.ranks)});
   OMNIBAL_RETURN_IF_ERROR(judge(plan, made));

@@ -25,6 +25,7 @@ struct LayoutPipeline {
   recompute::RecomputeMask recompute;
   std::int64_t peak_bytes = 0;  // of the fullest rank, a full pack in every micro-batch
   double judged_s = 0;          // mean over a few of the plan's steps
+  PlanCertificate certificate;  // of the language pipeline alone; cuts of all layers
 };
 
 /// The profile of all layers with the tower as chosen, collectives of tensor parallelism timed or

@@ -73,4 +73,8 @@ double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
   return seconds;
 }
 
+double bound_gpu_days(const cost::Profile& profile, const cost::Load& load, std::int64_t tp) {
+  return useful_seconds(profile, load) * static_cast<double>(tp) / 86400;
+}
+
 }  // namespace omnibal::plan

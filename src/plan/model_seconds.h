@@ -32,4 +32,7 @@ Result<DeviceSeconds> device_seconds(const ProfiledRun& run, const cost::Load& l
 /// Forward and backward seconds of one device for `load`, summed over all layers.
 double useful_seconds(const cost::Profile& profile, const cost::Load& load);
 
+/// The same of the tp devices that share every layer, in days: nobody idle, nothing recomputed.
+double bound_gpu_days(const cost::Profile& profile, const cost::Load& load, std::int64_t tp);
+
 }  // namespace omnibal::plan

@@ -178,7 +178,8 @@ Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& 
     OMNIBAL_ASSIGN(plan.zero3, zero3_of(corpus, model, request, paper, plan));
   }
   if (!request.layouts.empty()) {
-    OMNIBAL_ASSIGN(plan.layouts, compare_layouts({model, request, plan, request.layouts}));
+    OMNIBAL_ASSIGN(plan.layouts, compare_layouts({model, request, plan, request.layouts,
+                                                  placed_load(corpus, plan)}));
   }
   return {};
 }

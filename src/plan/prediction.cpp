@@ -9,19 +9,6 @@
 namespace omnibal::plan {
 namespace {
 
-/// All accepted samples together, each a segment of its own, without padding.
-cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
-  const metrics::SampleColumns samples = columns(corpus, plan.data);
-  cost::Load sum;
-  for (const std::uint32_t sample : plan.data.admission.accepted) {
-    const double tokens = samples.tokens[sample];
-    sum.vision_units += samples.vision[sample];
-    sum.tokens += tokens;
-    sum.token_pairs += tokens * tokens;
-  }
-  return sum;
-}
-
 /// FLOPs that the model itself needs for `load`, without replicated or recomputed work: the
 /// analytic profile of one device says how long they take at the achieved rate.
 Result<double> model_flops(const model::ModelSpec& model, const cluster::ClusterSpec& cluster,
@@ -42,6 +29,18 @@ std::int64_t peak_bytes_worst_pack(const Plan& plan, const PipelineProblem& prob
 }
 
 }  // namespace
+
+cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan) {
+  const metrics::SampleColumns samples = columns(corpus, plan.data);
+  cost::Load sum;
+  for (const std::uint32_t sample : plan.data.admission.accepted) {
+    const double tokens = samples.tokens[sample];
+    sum.vision_units += samples.vision[sample];
+    sum.tokens += tokens;
+    sum.token_pairs += tokens * tokens;
+  }
+  return sum;
+}
 
 Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step) {
   Result<simulate::StepEnd> end = simulate::step_end(step, simulate::Reduction::kDistributed);
@@ -78,8 +77,7 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
       .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
       .tokens_per_s_per_gpu = all.tokens / (total * gpus),
       .mfu = flops / (total * gpus * plan.cluster.peak_flops)};
-  plan.bound_gpu_days =
-      useful_seconds(plan.profile, all) * static_cast<double>(plan.sizes.tp) / 86400;
+  plan.bound_gpu_days = bound_gpu_days(plan.profile, all, plan.sizes.tp);
   return {};
 }
 

@@ -10,6 +10,9 @@
 
 namespace omnibal::plan {
 
+/// All accepted samples together, each a segment of its own, without padding.
+cost::Load placed_load(const corpus::Corpus& corpus, const Plan& plan);
+
 /// How a step ends with a distributed optimizer; empty where that cannot be timed (the rate of the
 /// memory or the parameters are not known).
 Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step);

@@ -38,18 +38,14 @@ double bottleneck_seconds(const plan::PlanReader& plan, const plan::PlanPipeline
   return std::ranges::max(ranks);
 }
 
-Status check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline) {
-  OMNIBAL_ASSIGN(const Json* certificate,
-                 JsonFields(plan.document(), document_name()).object("certificate"));
-  const double bottleneck_s = bottleneck_seconds(plan, pipeline);
-  OMNIBAL_RETURN_IF_ERROR(agree(*certificate, "bottleneck_s", bottleneck_s));
-  OMNIBAL_ASSIGN(const double bound_s, positive(*certificate, "lower_bound_s", "certificate"));
+Status check_gap(const Json& certificate, double bottleneck_s) {
+  OMNIBAL_ASSIGN(const double bound_s, positive(certificate, "lower_bound_s", "certificate"));
   if (bound_s > bottleneck_s * (1 + kRounding)) {
-    return violation("certificate.lower_bound_s is {} s, the plan's slowest rank takes {} s",
-                     bound_s, bottleneck_s);
+    return violation("certificate.lower_bound_s is {} s, the slowest rank takes {} s", bound_s,
+                     bottleneck_s);
   }
   OMNIBAL_ASSIGN(const double gap,
-                 JsonFields(*certificate, document_name(), "certificate").number("gap", 0, 1e15));
+                 JsonFields(certificate, document_name(), "certificate").number("gap", 0, 1e15));
   if (std::abs(gap - (bottleneck_s / bound_s - 1)) > kRounding) {
     return violation("certificate.gap is {}, not {}", gap, bottleneck_s / bound_s - 1);
   }
@@ -98,6 +94,14 @@ Status check_case(const plan::PlanReader& plan, const plan::PlanPipeline& pipeli
   return agree(claimed, "step_s", found_s);
 }
 
+Status check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline) {
+  OMNIBAL_ASSIGN(const Json* certificate,
+                 JsonFields(plan.document(), document_name()).object("certificate"));
+  const double bottleneck_s = bottleneck_seconds(plan, pipeline);
+  OMNIBAL_RETURN_IF_ERROR(agree(*certificate, "bottleneck_s", bottleneck_s));
+  return check_gap(*certificate, bottleneck_s);
+}
+
 Status check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
                          int threads) {
   OMNIBAL_ASSIGN(const Json* cases,
@@ -118,6 +122,20 @@ Status check_zero3(const Json& zero3, double gpus) {
   return {};
 }
 
+/// What a layout takes is not below what it is claimed to take at least.
+Status check_bounds(const Json& layout) {
+  const JsonFields fields(layout, document_name(), "layouts.ranked");
+  OMNIBAL_ASSIGN(const double gpu_days, fields.number("gpu_days", 0, 1e15));
+  OMNIBAL_ASSIGN(const Json* bound, fields.object("bound"));
+  OMNIBAL_ASSIGN(const double least_days, positive(*bound, "gpu_days", "layouts.ranked.bound"));
+  if (least_days > gpu_days * (1 + kRounding)) {
+    return violation("layouts: {} GPU days are below their bound {}", gpu_days, least_days);
+  }
+  OMNIBAL_ASSIGN(const Json* certificate, fields.object("certificate"));
+  OMNIBAL_ASSIGN(const double slowest_s, positive(*certificate, "bottleneck_s", "certificate"));
+  return check_gap(*certificate, slowest_s);
+}
+
 Status check_layouts(const plan::PlanReader& plan, const Json& layouts, double gpus) {
   OMNIBAL_ASSIGN(const Json* ranked,
                  JsonFields(layouts, document_name(), "layouts").array("ranked"));
@@ -129,6 +147,7 @@ Status check_layouts(const plan::PlanReader& plan, const Json& layouts, double g
     fastest_s = step_s;
     const auto steps = static_cast<double>(plan.steps()->num_steps);
     OMNIBAL_RETURN_IF_ERROR(agree(one, "gpu_days", step_s * steps * gpus / 86400));
+    OMNIBAL_RETURN_IF_ERROR(check_bounds(one));
     if (one.at("layout") != document.at("layout")) continue;
     OMNIBAL_RETURN_IF_ERROR(agree(document.at("prediction"), "step_s", step_s));
   }

@@ -71,6 +71,45 @@ TEST(Layouts, PredictWhatTheirSchedulesTake) {
   }
 }
 
+/// Least busy time of the slowest rank among all cuts of the language layers, nothing recomputed.
+double least_bottleneck_s(std::span<const cost::LayerCost> language, std::int64_t num_ranks) {
+  std::vector<double> least(language.size() + 1, 0.0);
+  for (std::int64_t rank = 0; rank < num_ranks; ++rank) {
+    std::vector<double> next(language.size() + 1, std::numeric_limits<double>::infinity());
+    for (std::size_t end = 1; end <= language.size(); ++end) {
+      double busy_s = 0;
+      for (std::size_t first = end; first-- > 0;) {
+        busy_s += language[first].forward_s + language[first].backward_s();
+        if (rank == 0 && first > 0) continue;
+        next[end] = std::min(next[end], std::max(busy_s, rank == 0 ? 0.0 : least[first]));
+      }
+    }
+    least = next;
+  }
+  return least.back();
+}
+
+TEST(Layouts, CarryACertificateOfTheirOwnCuts) {
+  const Plan plan = compared({1, 4, 2});
+  for (const LayoutPrediction& one : plan.layouts->ranked) {
+    const PlanCertificate& certificate = one.certificate;
+    EXPECT_LE(certificate.lower_bound_s, certificate.bottleneck_s);
+    EXPECT_LE(one.bound_gpu_days, one.gpu_days);
+    EXPECT_NEAR(one.bound_gpu_days, plan.bound_gpu_days, 1e-9 * plan.bound_gpu_days);  // tp 1
+    for (const joint::CutReason& reason : certificate.cuts) {
+      EXPECT_THAT(one.cuts, testing::Contains(reason.cut));
+    }
+    if (!one.tower || one.schedule != ScheduleSpec{}) continue;
+    const auto costs = cost::evaluate(plan.profile, metrics::mean_load(plan.data.loads));
+    const auto num_vision = static_cast<std::size_t>(one.cuts.front().value());
+    const std::int64_t ranks =
+        plan.sizes.pp - (one.layout == Layout::kDisjoint ? one.tower->ranks : 0);
+    const double least_s = least_bottleneck_s(std::span(costs).subspan(num_vision), ranks);
+    EXPECT_NEAR(certificate.lower_bound_s, least_s, 1e-9 * least_s) << to_string(one.layout);
+    EXPECT_TRUE(certificate.proven);
+  }
+}
+
 TEST(Layouts, OneRankLeavesNoneToATowerApart) {
   const Plan plan = compared({2, 1, 4});
   ASSERT_EQ(plan.layouts->refused.size(), 1u);

@@ -123,7 +123,9 @@ def test_layouts_beside_a_plan(small_corpus, tmp_path):
     assert own["shares"]["replicated"] > 0.05
     assert ask("verify", tmp_path / "plan")["ok"]
     for path, value in ((["layouts", "best"], "disjoint" if layouts["best"] != "disjoint" else "integrated"),
-                        (["layouts", "ranked", 0, "step_s"], 0.001)):
+                        (["layouts", "ranked", 0, "step_s"], 0.001),
+                        (["layouts", "ranked", 0, "bound", "gpu_days"], 1e9),
+                        (["layouts", "ranked", 0, "certificate", "lower_bound_s"], 1e9)):
         copy = shutil.copytree(tmp_path / "plan", tmp_path / f"lies-about-{path[-1]}")
         lie(copy, path, value)
         assert refused_by_verify(copy) == ["explanations"]

@@ -18,6 +18,7 @@
 
 #include "omnibal/base/result.h"
 #include "omnibal/partition/partition.h"
+#include "omnibal/plan/plan_certificate.h"
 #include "omnibal/plan/schedule_spec.h"
 #include "omnibal/plan/time_shares.h"
 #include "omnibal/recompute/bar.h"
@@ -43,8 +44,12 @@ struct LayoutPrediction {
   recompute::RecomputeMask recompute;
   double step_s = 0;            // mean over the epoch
   double gpu_days = 0;          // of an epoch
+  double bound_gpu_days = 0;    // all its work at the achieved rate, nobody idle
   std::int64_t peak_bytes = 0;  // of the fullest rank, at the caps
   TimeShares shares;
+  /// Of the cuts: beside a spread tower of the language pipeline alone, in the memory that the
+  /// tower leaves it.
+  PlanCertificate certificate;
   std::string reason = {};  // of the best: where its time goes; of the others: why they lose
 };
 
