@@ -11,17 +11,6 @@
 namespace omnibal::cli {
 namespace {
 
-/// Flags that belong to the other form of the command.
-Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form) {
-  for (const auto& [name, is_given] : given) {
-    if (!is_given) continue;
-    return Error(ErrorCode::kInvalidArgument, fmt::format("{} does not go with {}", name, form))
-        .at_key(name)
-        .with_hint("simulate a plan directory, or a --profile with --cuts and --micro-batches");
-  }
-  return {};
-}
-
 std::vector<std::vector<cost::Load>> loads_of_ranks(const plan::PlanReader& plan,
                                                     std::int64_t step) {
   std::vector<std::vector<cost::Load>> loads;
@@ -161,7 +150,8 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                                         {"--tp", flags.tp.has_value()},
                                         {"--dp", flags.dp.has_value()},
                                         {"--pp", flags.pp.has_value()},
-                                        {"--vision", flags.vision.has_value()}},
+                                        {"--vision", flags.vision.has_value()},
+                                        {"--zero3", flags.zero3}},
                                        "a plan directory, which has its own"));
   OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
@@ -187,27 +177,6 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
     OMNIBAL_RETURN_IF_ERROR(check_ranks_of_plan(subject));
   }
   return subject;
-}
-
-/// One load a micro-batch: from --loads, or the profile's own --micro-batches times.
-Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
-                                               const cost::Profile& profile) {
-  if (!flags.loads) {
-    if (!flags.micro_batches) {
-      return Error(ErrorCode::kInvalidArgument, "--profile needs --micro-batches or --loads")
-          .at_key("--micro-batches")
-          .with_hint("say how many micro-batches a step has: --micro-batches 32");
-    }
-    return std::vector<cost::Load>(static_cast<std::size_t>(*flags.micro_batches), profile.load);
-  }
-  OMNIBAL_ASSIGN(std::vector<cost::Load> loads, simulate::read_loads(*flags.loads));
-  const auto given = static_cast<std::int64_t>(loads.size());
-  if (flags.micro_batches.value_or(given) == given) return loads;
-  return Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} loads for {} micro-batches",
-                                                        *flags.loads, given, *flags.micro_batches))
-      .at_key("--micro-batches")
-      .with_value(*flags.micro_batches)
-      .with_limit(given);
 }
 
 /// All data-parallel ranks together hold no more actions than one schedule may have.
@@ -248,7 +217,39 @@ Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
 
 }  // namespace
 
+Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form) {
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    return Error(ErrorCode::kInvalidArgument, fmt::format("{} does not go with {}", name, form))
+        .at_key(name)
+        .with_hint("simulate a plan directory, or a --profile with --cuts and --micro-batches");
+  }
+  return {};
+}
+
+Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
+                                               const cost::Profile& profile) {
+  if (!flags.loads) {
+    if (!flags.micro_batches) {
+      return Error(ErrorCode::kInvalidArgument, "--profile needs --micro-batches or --loads")
+          .at_key("--micro-batches")
+          .with_hint("say how many micro-batches a step has: --micro-batches 32");
+    }
+    return std::vector<cost::Load>(static_cast<std::size_t>(*flags.micro_batches), profile.load);
+  }
+  OMNIBAL_ASSIGN(std::vector<cost::Load> loads, simulate::read_loads(*flags.loads));
+  const auto given = static_cast<std::int64_t>(loads.size());
+  if (flags.micro_batches.value_or(given) == given) return loads;
+  return Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} loads for {} micro-batches",
+                                                        *flags.loads, given, *flags.micro_batches))
+      .at_key("--micro-batches")
+      .with_value(*flags.micro_batches)
+      .with_limit(given);
+}
+
 Result<SimulateSubject> subject_of(const SimulateFlags& flags) {
+  OMNIBAL_RETURN_IF_ERROR(refuse_flags({{"--prefetch", flags.prefetch.has_value()}},
+                                       "a pipeline, which gathers no weights: it is of --zero3"));
   if (flags.directory) return subject_of_plan(flags);
   if (flags.profile) return subject_of_profile(flags);
   return Error(ErrorCode::kInvalidArgument, "there is nothing to simulate")

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "omnibal/base/result.h"
@@ -40,6 +42,8 @@ struct SimulateFlags {
   std::optional<std::int64_t> dp;
   std::optional<std::string> update;
   std::optional<std::string> trace;
+  bool zero3 = false;
+  std::optional<std::int64_t> prefetch;
 };
 
 /// What is simulated, from either form of the command.
@@ -54,6 +58,13 @@ struct SimulateSubject {
   bool links_cost = false;
   simulate::Reduction update = simulate::Reduction::kNone;  // the plan's own
 };
+
+/// kInvalidArgument for the first flag that is given though `form` of the command does not take it.
+Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form);
+
+/// One load a micro-batch: from --loads, or the profile's own --micro-batches times.
+Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
+                                               const cost::Profile& profile);
 
 /// Errors: flags of the other form or none of either; those of reading a plan or a profile, of
 /// make_schedule; stages that do not fill the plan's ranks.

@@ -43,24 +43,38 @@ std::string words_of(std::string_view key) {
   return words;
 }
 
-std::string time_table(const simulate::StepSimulation& step) {
-  const double device_seconds = step.makespan_s * static_cast<double>(step.ranks.size());
-  std::vector<std::vector<std::string>> rows{{"where time goes", "device-seconds", "share"}};
-  const auto add = [&](std::string words, double seconds) {
-    rows.push_back(
-        {std::move(words), fmt::format("{:.3f}", seconds),
-         fmt::format("{:.1f} %", device_seconds > 0 ? 100 * seconds / device_seconds : 0.0)});
-  };
-  const bool updates = !step.end.spans.empty();
-  for (const Part& part : parts_of(step.breakdown)) {
-    add(words_of(part.name), part.seconds);
-    if (updates && part.name == "useful_s") add("  of it optimizer", step.optimizer_s);
-    if (updates && part.name == "communication_s") add("  of it reduction", step.reduction_s);
-  }
-  return text_table(rows);
+BreakdownTable table_of(const simulate::StepSimulation& step) {
+  BreakdownTable table{step.breakdown, step.makespan_s * static_cast<double>(step.ranks.size())};
+  if (step.end.spans.empty()) return table;
+  table.optimizer_s = step.optimizer_s;
+  table.reduction_s = step.reduction_s;
+  return table;
 }
 
 }  // namespace
+
+codec::Json to_json(const simulate::Breakdown& breakdown) {
+  codec::Json json = codec::Json::object();
+  for (const Part& part : parts_of(breakdown)) json[part.name] = part.seconds;
+  return json;
+}
+
+std::string to_text(const BreakdownTable& table) {
+  std::vector<std::vector<std::string>> rows{{"where time goes", "device-seconds", "share"}};
+  const auto add = [&](std::string words, double seconds) {
+    const double share = table.device_seconds > 0 ? 100 * seconds / table.device_seconds : 0;
+    rows.push_back(
+        {std::move(words), fmt::format("{:.3f}", seconds), fmt::format("{:.1f} %", share)});
+  };
+  for (const Part& part : parts_of(table.breakdown)) {
+    add(words_of(part.name), part.seconds);
+    if (table.optimizer_s && part.name == "useful_s") add("  of it optimizer", *table.optimizer_s);
+    if (table.reduction_s && part.name == "communication_s") {
+      add("  of it reduction", *table.reduction_s);
+    }
+  }
+  return text_table(rows);
+}
 
 codec::Json to_json(const simulate::StepReport& report, const schedule::Schedule& schedule) {
   const simulate::StepSimulation& step = report.step;
@@ -69,11 +83,10 @@ codec::Json to_json(const simulate::StepReport& report, const schedule::Schedule
       {"schedule", {{"kind", to_string(schedule.kind)}, {"chunks", num_chunks(schedule)}}},
       {"makespan_s", step.makespan_s},
       {"bubble_fraction", step.bubble_fraction},
-      {"breakdown", codec::Json::object()},
+      {"breakdown", to_json(step.breakdown)},
       {"optimizer_s", step.optimizer_s},
       {"reduction_s", step.reduction_s},
       {"ranks", codec::Json::array()}};
-  for (const Part& part : parts_of(step.breakdown)) json["breakdown"][part.name] = part.seconds;
   for (std::size_t i = 0; i < step.ranks.size(); ++i) {
     const std::size_t rank = i % stages.size();
     json["ranks"].push_back({{"dp_rank", i / stages.size()},
@@ -97,8 +110,8 @@ std::string to_text(const simulate::StepReport& report, const schedule::Schedule
          format_bytes(report.peak_bytes[i])});
   }
   return fmt::format("step {}, idle {:.1f} % of all device time\n\n{}\n{}",
-                     format_seconds(step.makespan_s), 100 * step.bubble_fraction, time_table(step),
-                     text_table(ranks));
+                     format_seconds(step.makespan_s), 100 * step.bubble_fraction,
+                     to_text(table_of(step)), text_table(ranks));
 }
 
 }  // namespace omnibal::cli

@@ -7,6 +7,7 @@
 #include "cli/options/model_flags.h"
 #include "cli/simulate_subject.h"
 #include "cli/step_text.h"
+#include "cli/zero3_step.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/chrome_trace.h"
@@ -64,6 +65,7 @@ void warn_of_few_ranks(const SimulateFlags& flags, const SimulateSubject& subjec
 }
 
 Result<Output> run_simulate(const SimulateFlags& flags, const Context& context) {
+  if (flags.zero3 && !flags.directory) return simulate_zero3_step(flags);
   OMNIBAL_ASSIGN(SimulateSubject subject, subject_of(flags));
   warn_of_few_ranks(flags, subject, context);
   OMNIBAL_RETURN_IF_ERROR(apply_cluster(flags, subject));
@@ -101,6 +103,16 @@ std::vector<Flag> profile_flags(SimulateFlags& flags) {
            .choices = schedule::vision_places()},
           count_flag("--vision-ranks", &flags.vision_ranks, "Ranks of --vision apart [default: 1]"),
           count_flag("--tp", &flags.tp, "Devices of a tensor group of --profile [default: 1]"),
+          {.name = "--zero3",
+           .target = &flags.zero3,
+           .help = "Simulate --profile as ZeRO-3 runs it: no pipeline, weights gathered layer by "
+                   "layer, all states sharded over --dp ranks"},
+          {.name = "--prefetch",
+           .target = &flags.prefetch,
+           .help = "Layers that --zero3 gathers ahead of the one that computes [default: 1]",
+           .value_name = "N",
+           .min = 0,
+           .max = 1024},
           {.name = "--dp",
            .target = &flags.dp,
            .help = "Data-parallel ranks of --profile, all with the same loads [default: 1]",
@@ -169,7 +181,9 @@ Command make_simulate_command() {
           "omnibal simulate --profile profile.json --cuts 11,22,33,44,57,71,84 --micro-batches 32 "
           "--schedule zb-v --cluster a100-80g --dp 8 --update distributed\n"
           "omnibal simulate --profile profile.json --cuts 46,58,70,83 --micro-batches 32 "
-          "--vision nested",
+          "--vision nested\n"
+          "omnibal simulate --profile profile.json --zero3 --dp 64 --micro-batches 4 "
+          "--cluster a100-80g --recompute-layers 0-94",
       .flags = joined({step_flags(*flags), profile_flags(*flags)}),
       .run = [flags](const Context& context) { return run_simulate(*flags, context); }};
 }
