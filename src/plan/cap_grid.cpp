@@ -12,32 +12,16 @@ constexpr std::int64_t kTokenUnit = 64;
 /// A frontier is walked over at most so many lengths of each kind.
 constexpr std::size_t kMostLengths = 64;
 
-struct Caps {
-  std::int64_t vision = 1;
-  std::int64_t tokens = 1;
-};
+using metrics::PackCaps;
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-/// The smallest caps that hold a sample.
-Caps caps_for(const LimitProblem& problem, std::int64_t vision, std::int64_t tokens) {
-  const CapQuestion& asked = problem.task.asked;
-  const std::int64_t multiple = asked.rules.token_multiple;
-  return {asked.vision_cap.value_or(std::max<std::int64_t>(1, vision)),
-          asked.token_cap.value_or(round_up(std::max<std::int64_t>(1, tokens), multiple))};
+PackCaps caps_for(const LimitProblem& problem, std::int64_t vision, std::int64_t tokens) {
+  return smallest_caps(problem.task.asked, vision, tokens);
 }
 
 /// Memory alone: how many micro-batches there are hardly matters, mean samples say it.
-Result<FittedPipeline> fit(const LimitProblem& problem, const Caps& caps) {
-  const cost::Load& mean = problem.mean;
-  double in_pack = static_cast<double>(caps.tokens) / std::max(1.0, mean.tokens);
-  if (mean.vision_units > 0) {
-    in_pack = std::min(in_pack, static_cast<double>(caps.vision) / mean.vision_units);
-  }
-  return fit_pipeline(problem, problem.task.asked.rules.at(caps.vision, caps.tokens),
-                      std::max(1.0, in_pack));
+Result<FittedPipeline> fit(const LimitProblem& problem, const PackCaps& caps) {
+  return fit_pipeline(problem, problem.task.asked.rules.at(caps.vision_units, caps.tokens),
+                      typical_samples_per_pack(problem, caps.vision_units, caps.tokens));
 }
 
 /// Calls visit(vision, tokens) for each usable sample.
@@ -68,10 +52,10 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& values) {
   return some;
 }
 
-std::int64_t held(const LimitProblem& problem, const Caps& largest) {
+std::int64_t held(const LimitProblem& problem, const PackCaps& largest) {
   std::int64_t count = 0;
   for_each_usable(problem, [&](std::int64_t vision, std::int64_t tokens) {
-    count += vision <= largest.vision && tokens <= largest.tokens ? 1 : 0;
+    count += vision <= largest.vision_units && tokens <= largest.tokens ? 1 : 0;
   });
   return count;
 }
@@ -89,43 +73,44 @@ std::int64_t largest_that_fits(const std::vector<std::int64_t>& values, std::int
 /// The largest sample, in both lengths, for which there is memory: of the pairs that fit and have
 /// no larger that fits too, one that holds most samples. The frontier falls: fewer tokens fit with
 /// more vision units, so that one walk from both ends meets it everywhere.
-Result<Caps> largest_in_memory(const LimitProblem& problem) {
+Result<PackCaps> largest_in_memory(const LimitProblem& problem) {
   const auto fits = [&](std::int64_t vision, std::int64_t tokens) {
     return fit(problem, caps_for(problem, vision, tokens)).ok();
   };
-  const Caps all{std::ranges::max(problem.usable.vision), std::ranges::max(problem.usable.tokens)};
-  if (fits(all.vision, all.tokens)) return all;
+  const PackCaps all{std::ranges::max(problem.usable.vision),
+                     std::ranges::max(problem.usable.tokens)};
+  if (fits(all.vision_units, all.tokens)) return all;
   const std::vector<std::int64_t> all_visions = distinct(problem.usable.vision);
   const std::vector<std::int64_t> all_tokens = distinct(problem.usable.tokens);
   const std::vector<std::int64_t> visions = thinned(all_visions);
   const std::vector<std::int64_t> tokens = thinned(all_tokens);
-  std::pair<std::int64_t, Caps> best{0, {}};
+  std::pair<std::int64_t, PackCaps> best{0, {}};
   std::size_t longest = 0;  // of `tokens`, how many fit
   for (auto vision = visions.rbegin(); vision != visions.rend(); ++vision) {
     while (longest < tokens.size() && fits(*vision, tokens[longest])) ++longest;
     if (longest == 0) continue;
-    const Caps caps{*vision, tokens[longest - 1]};
+    const PackCaps caps{*vision, tokens[longest - 1]};
     if (const std::int64_t count = held(problem, caps); count > best.first) best = {count, caps};
   }
   if (best.first == 0) {
     OMNIBAL_ASSIGN(const FittedPipeline fitted,
                    fit(problem, caps_for(problem, visions.front(), tokens.front())));
-    return Caps{visions.front(), tokens.front()};
+    return PackCaps{visions.front(), tokens.front()};
   }
-  Caps caps = best.second;
-  caps.vision = largest_that_fits(all_visions, caps.vision,
-                                  [&](std::int64_t v) { return fits(v, caps.tokens); });
+  PackCaps caps = best.second;
+  caps.vision_units = largest_that_fits(all_visions, caps.vision_units,
+                                        [&](std::int64_t v) { return fits(v, caps.tokens); });
   caps.tokens = largest_that_fits(all_tokens, caps.tokens,
-                                  [&](std::int64_t t) { return fits(caps.vision, t); });
+                                  [&](std::int64_t t) { return fits(caps.vision_units, t); });
   return caps;
 }
 
 /// The largest of what the caps hold: lower caps would lose it.
-Caps largest_held(const LimitProblem& problem, const Caps& caps) {
-  Caps largest{0, 0};
+PackCaps largest_held(const LimitProblem& problem, const PackCaps& caps) {
+  PackCaps largest{0, 0};
   for_each_usable(problem, [&](std::int64_t vision, std::int64_t tokens) {
-    if (vision > caps.vision || tokens > caps.tokens) return;
-    largest = {std::max(largest.vision, vision), std::max(largest.tokens, tokens)};
+    if (vision > caps.vision_units || tokens > caps.tokens) return;
+    largest = {std::max(largest.vision_units, vision), std::max(largest.tokens, tokens)};
   });
   return largest;
 }
@@ -172,19 +157,19 @@ std::vector<std::int64_t> CapRange::around(std::int64_t cap) const {
 }
 
 Result<CapGrid> cap_grid(const LimitProblem& problem) {
-  Caps largest = largest_held(problem, {pack::kLargestCap, pack::kLargestCap});
-  if (!fit(problem, caps_for(problem, largest.vision, largest.tokens))) {
-    OMNIBAL_ASSIGN(const Caps in_memory, largest_in_memory(problem));
+  PackCaps largest = largest_held(problem, {pack::kLargestCap, pack::kLargestCap});
+  if (!fit(problem, caps_for(problem, largest.vision_units, largest.tokens))) {
+    OMNIBAL_ASSIGN(const PackCaps in_memory, largest_in_memory(problem));
     largest = largest_held(problem, in_memory);
   }
   const CapQuestion& asked = problem.task.asked;
   const std::int64_t multiple = asked.rules.token_multiple;
-  const Caps lowest = caps_for(problem, largest.vision, largest.tokens);
-  CapGrid grid{.vision = {lowest.vision, lowest.vision, 1},
+  const PackCaps lowest = caps_for(problem, largest.vision_units, largest.tokens);
+  CapGrid grid{.vision = {lowest.vision_units, lowest.vision_units, 1},
                .tokens = {lowest.tokens, lowest.tokens, round_up(kTokenUnit, multiple)},
                .too_large = problem.usable.size() - held(problem, largest)};
   if (!asked.vision_cap) {
-    grid.vision = range_from(lowest.vision, problem.mean.vision_units, problem, 1);
+    grid.vision = range_from(lowest.vision_units, problem.mean.vision_units, problem, 1);
   }
   if (!asked.token_cap) {
     grid.tokens = range_from(lowest.tokens, problem.mean.tokens, problem, grid.tokens.unit);

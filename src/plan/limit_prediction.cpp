@@ -12,6 +12,7 @@
 #include "omnibal/plan/epoch.h"
 #include "omnibal/steps/step_table.h"
 #include "plan/prediction.h"
+#include "plan/tight_cuts.h"
 
 namespace omnibal::plan {
 namespace {
@@ -23,7 +24,6 @@ constexpr std::int64_t kMostDrawn = kDrawn * 8;
 constexpr std::int64_t kDrawnPerRank =
     64;                             // so that a step of many ranks has several micro-batches
 constexpr std::int64_t kFewOf = 8;  // one of so many drawn ones
-constexpr std::int64_t kMostSimulated = 256;  // micro-batches; from there on a step only grows
 
 /// One of each of `count` equal parts.
 Samples draw(const Samples& samples, std::int64_t count, std::uint64_t seed,
@@ -212,55 +212,21 @@ Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPredic
   return {};
 }
 
-/// Of the busy time of all stages.
-double recompute_share(const cost::Profile& profile, const PipelineChoice& choice,
-                       const cost::Load& load) {
-  double recompute_s = 0;
-  double other_s = 0;
-  for (const simulate::StageCost& stage :
-       simulate::stage_costs(profile, choice.cuts, choice.recompute)) {
-    recompute_s += stage.recompute_s.at(load);
-    other_s += stage.forward_s.at(load) + stage.backward_s.at(load);
-  }
-  return recompute_s / (other_s + recompute_s);
-}
-
 }  // namespace
 
-Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::PackLimits& limits,
-                                    double samples_per_pack) {
-  const TrainingTarget& target = problem.task.target;
-  const double of_rank =
-      static_cast<double>(target.global_batch) / static_cast<double>(target.sizes.dp);
-  const auto micro_batches =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(of_rank / samples_per_pack + 0.5));
-  OMNIBAL_ASSIGN(
-      PipelineProblem pipeline,
-      pipeline_problem({.profile = target.profile,
-                        .kind = target.schedule,
-                        .chunks = target.chunks,
-                        .num_ranks = target.sizes.pp,
-                        .num_micro_batches =
-                            std::min(micro_batches, std::max(kMostSimulated, 2 * target.sizes.pp)),
-                        .memory_bytes = target.memory_bytes,
-                        .mean_load = {problem.mean.vision_units * samples_per_pack,
-                                      problem.mean.tokens * samples_per_pack,
-                                      problem.mean.token_pairs * samples_per_pack},
-                        .limits = limits,
-                        .threads = 1}));
-  if (target.schedule == schedule::ScheduleKind::kGPipe) {
-    std::ranges::fill(pipeline.held.in_flight, micro_batches);
-  }
-  const bool frozen = !std::ranges::all_of(target.profile.layers, &cost::LayerProfile::trainable);
-  OMNIBAL_ASSIGN(PipelineChoice choice, target.chunks > 1 || frozen ? choose_quickly(pipeline)
-                                                                    : choose_pipeline(pipeline));
-  const std::int64_t peak_bytes = fullest_rank_bytes(pipeline, choice);
-  const double share = recompute_share(target.profile, choice, pipeline.mean_load);
-  return FittedPipeline{std::move(choice), micro_batches, peak_bytes, share};
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+metrics::PackCaps smallest_caps(const CapQuestion& asked, std::int64_t vision,
+                                std::int64_t tokens) {
+  const std::int64_t multiple = asked.rules.token_multiple;
+  return {asked.vision_cap.value_or(std::max<std::int64_t>(1, vision)),
+          asked.token_cap.value_or(round_up(std::max<std::int64_t>(1, tokens), multiple))};
 }
 
 Result<LimitProblem> limit_problem(const LimitTask& task) {
-  LimitProblem problem{task, usable_samples(task), {}, {}, {}, {}, {}};
+  LimitProblem problem{task, usable_samples(task), {}, {}, {}, {}, {}, {}, nullptr};
   if (problem.usable.size() == 0) {  // admission says which sample, and why
     return pack::admit(task.samples, widest_limits(task.asked),
                        {.allow_empty = task.asked.rules.allow_empty})
@@ -271,9 +237,14 @@ Result<LimitProblem> limit_problem(const LimitTask& task) {
   problem.few = draw(problem.drawn, wanted / kFewOf, task.seed, 1);
   problem.mean = mean_of(problem.usable);
   problem.timed = cost::with_launch_overhead(task.target.profile);
+  problem.holding_all = smallest_caps(task.asked, std::ranges::max(problem.usable.vision),
+                                      std::ranges::max(problem.usable.tokens));
   if (!task.target.free_links) {
     OMNIBAL_ASSIGN(const schedule::Schedule schedule, schedule_for(task, 1));
     problem.links = links_of_ranks(task.target.cluster, task.target.sizes, schedule);
+  }
+  if (!fits_by_time(problem, problem.holding_all)) {
+    problem.tight = std::make_shared<TightCuts>(problem.holding_all);
   }
   return problem;
 }

@@ -5,18 +5,15 @@
 #include <utility>
 
 namespace omnibal::plan {
-namespace {
 
-/// By layer, what no recomputation spares: static bytes and what a recomputing layer keeps of the
-/// micro-batches that the first stage holds.
-std::vector<double> least_bytes(const PipelineProblem& problem) {
+partition::Cuts cuts_by_bytes(const PipelineProblem& problem) {
   const auto held = static_cast<double>(problem.held.in_flight.front());
   std::vector<double> bytes;
   for (const cost::LayerCost& layer : problem.at_caps) {
     const auto kept = std::min(layer.activation_bytes, layer.recomputed_bytes);
     bytes.push_back(static_cast<double>(layer.static_bytes) + held * static_cast<double>(kept));
   }
-  return bytes;
+  return *partition::partition_min_max(bytes, problem.num_stages);
 }
 
 Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
@@ -28,8 +25,6 @@ Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
                      memory_probe(problem.held, problem.layers, problem.at_caps, cuts)));
   return whole_layers(std::move(cuts), std::move(mask));
 }
-
-}  // namespace
 
 PipelineChoice whole_layers(partition::Cuts cuts, recompute::RecomputeMask recompute) {
   cost::LayerChoices choices = joint::to_choices(recompute);
@@ -117,8 +112,7 @@ namespace {
 Result<PipelineChoice> fitted(const PipelineProblem& problem, partition::Cuts cuts) {
   Result<PipelineChoice> choice = recompute_within_memory(problem, std::move(cuts));
   if (choice.ok() || choice.error().code != ErrorCode::kMemoryInfeasible) return choice;
-  OMNIBAL_ASSIGN(cuts, partition::partition_min_max(least_bytes(problem), problem.num_stages));
-  return recompute_within_memory(problem, std::move(cuts));
+  return recompute_within_memory(problem, cuts_by_bytes(problem));
 }
 
 }  // namespace
@@ -128,12 +122,16 @@ Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
   return fitted(problem, std::move(cuts));
 }
 
-Result<PipelineChoice> choose_quickly(const PipelineProblem& problem) {
+Result<partition::Cuts> cuts_by_time(const PipelineProblem& problem) {
   std::vector<double> seconds;
   for (const cost::LayerCost& layer : cost::evaluate(problem.profile, problem.mean_load)) {
     seconds.push_back(layer.forward_s + layer.backward_s());
   }
-  OMNIBAL_ASSIGN(partition::Cuts cuts, partition::partition_min_max(seconds, problem.num_stages));
+  return partition::partition_min_max(seconds, problem.num_stages);
+}
+
+Result<PipelineChoice> choose_quickly(const PipelineProblem& problem) {
+  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by_time(problem));
   return fitted(problem, std::move(cuts));
 }
 

@@ -72,9 +72,20 @@ Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& p
 /// kMemoryInfeasible.
 Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
 
-/// The same with cuts that are the exact min-max of forward and backward time: where ranks run
-/// several stages or parts are frozen, BMP, by the variance of forward times, finds slower ones,
-/// and simulates tens of candidates.
+/// The exact min-max of forward and backward time at the mean pack: where ranks run several stages
+/// or parts are frozen, BMP, by the variance of forward times, finds slower cuts, and simulates
+/// tens of candidates. Error: kTooManyStages.
+Result<partition::Cuts> cuts_by_time(const PipelineProblem& problem);
+
+/// The min-max of what no recomputation spares: static bytes and what a recomputing layer keeps of
+/// the micro-batches that the first stage holds.
+partition::Cuts cuts_by_bytes(const PipelineProblem& problem);
+
+/// Recomputation by BAR for `cuts`. Error: kMemoryInfeasible.
+Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
+                                               partition::Cuts cuts);
+
+/// As choose_pipeline, with cuts_by_time.
 Result<PipelineChoice> choose_quickly(const PipelineProblem& problem);
 
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.

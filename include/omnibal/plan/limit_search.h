@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ struct CapPrediction {
   bool fits() const { return micro_batches > 0; }
 };
 
+class TightCuts;
+
 /// A task made ready for predictions: samples drawn, sums taken. The task must outlive it.
 struct LimitProblem {
   struct Samples {
@@ -93,6 +96,10 @@ struct LimitProblem {
   cost::Load mean;      // of a usable sample
   cost::Profile timed;  // with the overhead of a micro-batch
   std::vector<std::vector<cluster::Link>> links;
+  metrics::PackCaps holding_all;  // the smallest caps that hold every usable sample
+  /// Found so far, for caps at which cuts by time do not fit. Null: they do where every sample is
+  /// held; at larger caps those that spread the bytes evenly are tried.
+  std::shared_ptr<TightCuts> tight;
 };
 
 /// Error: kNothingUsable.
