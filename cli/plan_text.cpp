@@ -98,15 +98,16 @@ std::string to_text(const plan::Plan& plan, bool with_explanation) {
   if (plan.data_options.choice) text = to_text(*plan.data_options.choice) + '\n';
   text += fmt::format(
       "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
-      "{} steps of {} micro-batches on {} ranks; imbalance vision {:.4f}, tokens {:.4f}, "
+      "{} steps of {} micro-batches on {} ranks, {:.0f} samples a step; imbalance vision {:.4f}, "
+      "tokens {:.4f}, "
       "attention {:.4f}, time {:.4f}\n"
       "tp {} x pp {} x dp {}, {}{}; fullest rank {} of {}\n\n",
       plan.data.admission.accepted.size(), plan.data.grouping.packs.size(),
       plan.data_options.limits.vision_cap, plan.data_options.limits.token_cap,
       plan.data.admission.rejected.size(), steps.count, steps.micro_batches, plan.sizes.dp,
-      steps.dist_ratio.vision, steps.dist_ratio.tokens, steps.dist_ratio.attention,
-      steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp, plan.sizes.dp,
-      schedule::to_string(plan.schedule),
+      steps.samples_per_step.mean, steps.dist_ratio.vision, steps.dist_ratio.tokens,
+      steps.dist_ratio.attention, steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp,
+      plan.sizes.dp, schedule::to_string(plan.schedule),
       plan.chunks > 1 ? fmt::format(" with {} stages a rank", plan.chunks) : "",
       format_bytes(plan.prediction.peak_bytes), format_bytes(plan.memory_bytes));
   text += ablation_table(plan);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "cli/command.h"
@@ -136,6 +137,19 @@ Result<std::optional<SizeSearch>> fill_open(const PlanFlags& flags, const PlanSu
   return search;
 }
 
+/// Packs are whole: few large ones a rank miss the global batch.
+void warn_of_other_batch(const plan::Plan& plan, std::int64_t global_batch,
+                         const Context& context) {
+  constexpr double kFar = 0.1;
+  const double samples = plan.data.step_summary->samples_per_step.mean;
+  const auto asked = static_cast<double>(global_batch);
+  if (std::abs(samples / asked - 1) <= kFar) return;
+  context.warn(fmt::format(
+      "a step has {:.0f} samples, {:+.0f} % of the global batch of {}: choose a --global-batch "
+      "that more micro-batches fill, fewer data-parallel ranks, or other caps",
+      samples, 100 * (samples / asked - 1), global_batch));
+}
+
 Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject,
                               plan::PlanRequest request, const plan::Provenance& provenance,
                               const Context& context) {
@@ -148,6 +162,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   if (!made) return at_its_source(std::move(made).error(), corpus);
   const plan::Plan& plan = *made;
   warn_of_rejected(plan, context);
+  warn_of_other_batch(plan, request.global_batch, context);
   codec::Json keys = plan::to_json(plan, corpus);
   if (search) keys["search"] = to_json(*search);
   std::string text = (search ? to_text(*search) + '\n' : "") + to_text(plan, flags.explain);

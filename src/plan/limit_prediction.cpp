@@ -209,6 +209,7 @@ Status predict_into(const LimitProblem& problem, const Samples& drawn, CapPredic
   prediction.peak_bytes = fitted.peak_bytes;
   prediction.recomputed_layers = std::ranges::count(fitted.choice.recompute, true);
   prediction.recompute_share = fitted.recompute_share;
+  prediction.cuts = fitted.choice.cuts;
   return {};
 }
 

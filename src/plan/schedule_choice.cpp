@@ -13,6 +13,16 @@ std::optional<PipelineChoice> start_of(const Result<PipelineChoice>& two_steps) 
   return two_steps ? std::optional(*two_steps) : std::nullopt;
 }
 
+/// The same for the plan's own schedule; else those by which its caps were found to fit.
+std::optional<PipelineChoice> own_start(const PipelineProblem& problem, const Plan& plan) {
+  const Result<PipelineChoice> two_steps = choose_pipeline(problem);
+  const std::optional<LimitChoice>& caps = plan.data_options.choice;
+  if (two_steps || !caps) return start_of(two_steps);
+  const partition::Cuts& cuts = caps->best.cuts;
+  if (static_cast<std::int32_t>(cuts.size()) + 1 != problem.num_stages) return std::nullopt;
+  return start_of(recompute_within_memory(problem, cuts));
+}
+
 }  // namespace
 
 Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, const Plan& plan) {
@@ -30,10 +40,9 @@ Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, cons
 
 Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan) {
   const bool is_one_f_one_b = problem.kind == schedule::ScheduleKind::kOneFOneB;
-  OMNIBAL_ASSIGN(JointChoice choice,
-                 is_one_f_one_b
-                     ? choices.joint
-                     : choose_jointly(problem, plan, start_of(choose_pipeline(problem))));
+  OMNIBAL_ASSIGN(JointChoice choice, is_one_f_one_b
+                                         ? choices.joint
+                                         : choose_jointly(problem, plan, own_start(problem, plan)));
   plan.cuts = std::move(choice.pipeline.cuts);
   plan.recompute = std::move(choice.pipeline.recompute);
   plan.choices = std::move(choice.pipeline.choices);

@@ -96,11 +96,10 @@ std::vector<Error> look_at(const SizeTask& task, const std::vector<RunShape>& sh
       continue;
     }
     errors.push_back(made[i]->error());
-    choice.refused.push_back({.sizes = shapes[i].sizes,
-                              .schedule = shapes[i].schedule,
-                              .prediction = {},
-                              .shares = {},
-                              .reason = errors.back().message});
+    SizeCandidate& refused = choice.refused.emplace_back();
+    refused.sizes = shapes[i].sizes;
+    refused.schedule = shapes[i].schedule;
+    refused.reason = errors.back().message;
   }
   std::ranges::sort(choice.ranked, better);
   return errors;

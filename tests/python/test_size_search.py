@@ -4,6 +4,8 @@
 import json
 import shutil
 
+import pytest
+
 from conftest import PAPER_PLAN, PAPER_RUN, ask, assign, refuse, run
 
 MODEL = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 256,
@@ -54,7 +56,7 @@ def test_an_open_schedule_is_searched_and_a_given_one_is_not(small_corpus, tmp_p
 def test_no_choice_wins_by_leaving_samples_out(small_corpus):
     """Where memory is short, a choice that has no caps for the large samples takes least time."""
     model = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 128,
-             "--memory", "45GB")
+             "--memory", "42GB")
     plan = ask("plan", small_corpus, *model, "--gpus", 16, "--dry-run")
     candidates = plan["search"]["candidates"]
     assert plan["rejected"] == candidates[0]["rejected"] == 0
@@ -107,6 +109,17 @@ def test_what_cannot_be_searched(small_corpus):
     assert "16 GPUs" in error["message"]
 
 
+@pytest.mark.parametrize("memory, most_rejected", [(66, 0), (54, 0), (46, 100)])
+def test_caps_hold_what_cuts_made_for_the_memory_leave_room_for(small_corpus, tmp_path, memory, most_rejected):
+    """Cuts by time alone leave no room for the largest samples; cuts and recomputation chosen together do."""
+    plan = ask("plan", small_corpus, *MODEL, "--gpus", 64, "--tp", 1, "--pp", 8, "--schedule", "zb-v",
+               "--memory", f"{memory}GB", "--out", tmp_path / "plan")
+    assert plan["rejected"] <= most_rejected
+    assert plan["prediction"]["peak_bytes"] <= memory * 10**9
+    # The paper's rows hold samples that the plan's caps may reject: verify allows for both.
+    assert ask("verify", tmp_path / "plan")["ok"]
+
+
 def test_layouts_beside_a_plan(small_corpus, tmp_path):
     sizes = ("--gpus", 16, "--tp", 2, "--pp", 4, "--schedule", "1f1b")
     plan = ask("plan", small_corpus, *MODEL, *sizes, "--layout", "auto", "--out", tmp_path / "plan")
@@ -150,3 +163,14 @@ def test_a_plan_against_another(small_corpus, small_plan, tmp_path):
     assert changes["prediction.step_s"]["ratio"] < 1
     assert "diff" not in json.loads((tmp_path / "plan" / "plan.json").read_text())
     refuse(3, "plan", small_corpus, *PAPER_RUN, "--diff", tmp_path / "none", "--dry-run")
+
+
+def test_a_step_far_from_the_global_batch_is_warned_of(small_corpus):
+    def warned(global_batch, caps):
+        plan = run("plan", small_corpus, "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--gpus", 64,
+                   "--tp", 2, "--pp", 4, "--schedule", "1f1b", "--vision-cap", caps[0],
+                   "--token-cap", caps[1], "--global-batch", global_batch, "--dry-run")
+        assert plan.returncode == 0 and "samples a step" in plan.stdout
+        return "of the global batch of" in plan.stderr
+    assert not warned(1024, (9, 4096))
+    assert warned(32, (18, 8192))  # 8 ranks with a pack of eight samples each

@@ -24,6 +24,7 @@
 #include "omnibal/cost/profile.h"
 #include "omnibal/pack/limits.h"
 #include "omnibal/pack/method.h"
+#include "omnibal/partition/partition.h"
 #include "omnibal/schedule/schedule.h"
 
 namespace omnibal::plan {
@@ -74,6 +75,7 @@ struct CapPrediction {
   std::int64_t peak_bytes = 0;  // of the fullest rank with a full pack in every micro-batch
   std::int64_t recomputed_layers = 0;
   double recompute_share = 0;  // of the busy time, at the mean pack
+  partition::Cuts cuts = {};   // with which full packs fit
 
   bool fits() const { return micro_batches > 0; }
 };
