@@ -23,23 +23,24 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<](?:omnibal/)?([a-z_0-9]+)/')
 
 
 def violations(root: pathlib.Path):
-    for top in (root / "include" / "omnibal", root / "src"):
-        for room_dir in sorted(p for p in top.iterdir() if p.is_dir()):
-            room = room_dir.name
-            if room not in LEVELS:
-                yield f"{room_dir}: not a room of docs/flow.md"
-                continue
-            for source in sorted(room_dir.rglob("*.[ch]*")):
-                if source.stem in FORBIDDEN_NAMES:
-                    yield f"{source}: a file is named after what it holds, not '{source.stem}'"
-                for number, line in enumerate(source.read_text().splitlines(), 1):
-                    found = INCLUDE.match(line)
-                    target = found.group(1) if found else None
-                    if target not in LEVELS or target == room:
-                        continue
-                    if LEVELS[target] >= LEVELS[room]:
-                        yield (f"{source}:{number}: room {room} ({LEVELS[room]}) includes "
-                               f"{target} ({LEVELS[target]})")
+    rooms = [(room_dir, room_dir.name) for top in (root / "include" / "omnibal", root / "src")
+             for room_dir in sorted(p for p in top.iterdir() if p.is_dir())]
+    rooms.append((root / "runtime", "runtime"))
+    for room_dir, room in rooms:
+        if room not in LEVELS:
+            yield f"{room_dir}: not a room of docs/flow.md"
+            continue
+        for source in sorted(room_dir.rglob("*.[ch]*")):
+            if source.stem in FORBIDDEN_NAMES:
+                yield f"{source}: a file is named after what it holds, not '{source.stem}'"
+            for number, line in enumerate(source.read_text().splitlines(), 1):
+                found = INCLUDE.match(line)
+                target = found.group(1) if found else None
+                if target not in LEVELS or target == room:
+                    continue
+                if LEVELS[target] >= LEVELS[room]:
+                    yield (f"{source}:{number}: room {room} ({LEVELS[room]}) includes "
+                           f"{target} ({LEVELS[target]})")
 
 
 def main():
