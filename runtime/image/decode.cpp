@@ -20,9 +20,9 @@ Status check_size(const ImageHeader& header, std::size_t file_bytes, const std::
   // The product of two sides of up to 2^31 - 1 fits.
   const std::int64_t num_pixels = header.width * header.height;
   if (num_pixels <= options.max_pixels) {
-    const bool too_short = header.format == ImageFormat::kPng &&
-                           num_pixels / kPixelsPerByte / kMaxDeflateRatio >
-                               static_cast<std::int64_t>(file_bytes);
+    const bool too_short =
+        header.format == ImageFormat::kPng &&
+        num_pixels / kPixelsPerByte / kMaxDeflateRatio > static_cast<std::int64_t>(file_bytes);
     if (!too_short) return {};
     return malformed_image(origin, "the PNG file is too short for the size that it claims");
   }

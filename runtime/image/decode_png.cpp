@@ -58,7 +58,8 @@ void read_palette(png_structp png, png_infop info, Reader& reader) {
     reader.transparent = *transparent;
     return;
   }
-  for (int i = 0; i < num_alphas; ++i) reader.palette[static_cast<std::size_t>(i)].alpha = alphas[i];
+  for (int i = 0; i < num_alphas; ++i)
+    reader.palette[static_cast<std::size_t>(i)].alpha = alphas[i];
 }
 
 /// Asks libpng for whole samples of 8 bits, or of 16 for grey alone: Pillow clips those.
@@ -112,8 +113,7 @@ Rgba pixel_of(const Reader& reader, const std::uint8_t* samples) {
         return {clipped, clipped, clipped, 255};
       }
       const png_uint_16 grey = transparent ? transparent->gray : png_uint_16{0};
-      const png_uint_16 clear =
-          reader.bit_depth == 1 && grey != 0 ? png_uint_16{255} : grey;
+      const png_uint_16 clear = reader.bit_depth == 1 && grey != 0 ? png_uint_16{255} : grey;
       const bool clears = transparent && equals(samples[0], clear);
       return {samples[0], samples[0], samples[0], static_cast<std::uint8_t>(clears ? 0 : 255)};
     }

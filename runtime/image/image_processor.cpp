@@ -30,8 +30,12 @@ Status check_steps(const Json& document, const std::string& file) {
     Json value;
   };
   constexpr int kBicubic = 3;
-  const Only only[] = {{"do_resize", true},     {"do_rescale", true},  {"do_normalize", true},
-                       {"do_center_crop", false}, {"do_pad", false},   {"resample", kBicubic},
+  const Only only[] = {{"do_resize", true},
+                       {"do_rescale", true},
+                       {"do_normalize", true},
+                       {"do_center_crop", false},
+                       {"do_pad", false},
+                       {"resample", kBicubic},
                        {"data_format", "channels_first"}};
   for (const auto& [key, value] : only) {
     const auto found = document.find(key);
@@ -85,8 +89,8 @@ Status read_channels(const Json& document, const std::string& file, std::string_
   if (numbers->size() != kChannels) return unsupported(file, key, *numbers, "three numbers");
   for (std::size_t channel = 0; channel < kChannels; ++channel) {
     const Json& number = (*numbers)[channel];
-    const bool fits = number.is_number() && number.get<double>() >= least &&
-                      number.get<double>() <= kLargest;
+    const bool fits =
+        number.is_number() && number.get<double>() >= least && number.get<double>() <= kLargest;
     if (!fits) return unsupported(file, key, *numbers, "numbers in range");
     into[channel] = static_cast<float>(number.get<double>());
   }
@@ -102,8 +106,7 @@ Result<ImageProcessor> parse_image_processor(const Json& document, const std::st
   OMNIBAL_RETURN_IF_ERROR(check_steps(document, file));
   OMNIBAL_RETURN_IF_ERROR(read_size(document, file, processor.tiling));
   OMNIBAL_RETURN_IF_ERROR(read_tiles(document, file, processor.tiling));
-  OMNIBAL_RETURN_IF_ERROR(
-      read_channels(document, file, "image_mean", -kLargest, processor.mean));
+  OMNIBAL_RETURN_IF_ERROR(read_channels(document, file, "image_mean", -kLargest, processor.mean));
   OMNIBAL_RETURN_IF_ERROR(
       read_channels(document, file, "image_std", kLeastDeviation, processor.std_deviation));
   if (is_set(document, "rescale_factor")) {

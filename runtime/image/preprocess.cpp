@@ -14,10 +14,8 @@ ValueTable make_value_table(const ImageProcessor& processor) {
   ValueTable table;
   for (std::size_t channel = 0; channel < kChannels; ++channel) {
     for (std::size_t value = 0; value < 256; ++value) {
-      const auto scaled =
-          static_cast<float>(static_cast<double>(value) * processor.rescale_factor);
-      table[channel][value] =
-          (scaled - processor.mean[channel]) / processor.std_deviation[channel];
+      const auto scaled = static_cast<float>(static_cast<double>(value) * processor.rescale_factor);
+      table[channel][value] = (scaled - processor.mean[channel]) / processor.std_deviation[channel];
     }
   }
   return table;

@@ -61,8 +61,8 @@ std::optional<std::vector<std::int64_t>> whole_numbers(const Json& entry, std::s
   if (list == entry.end() || !list->is_array()) return std::nullopt;
   std::vector<std::int64_t> numbers;
   for (const Json& number : *list) {
-    const bool fits = number.is_number_unsigned() &&
-                      number.get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
+    const bool fits =
+        number.is_number_unsigned() && number.get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
     if (!fits) return std::nullopt;
     numbers.push_back(number.get<std::int64_t>());
   }

@@ -45,7 +45,8 @@ std::string header_of(std::span<const TensorView> tensors, const TensorMetadata&
   std::int64_t offset = 0;
   for (const TensorView& tensor : tensors) {
     const std::int64_t end = offset + static_cast<std::int64_t>(tensor.bytes.size());
-    Json& entry = document.get_ref<Json::object_t&>().Container::emplace_back(tensor.name, Json()).second;
+    Json& entry =
+        document.get_ref<Json::object_t&>().Container::emplace_back(tensor.name, Json()).second;
     entry["dtype"] = name_of(tensor.dtype);
     entry["shape"] = tensor.shape;
     entry["data_offsets"] = {offset, end};
@@ -113,8 +114,7 @@ Status write_weights(const std::string& directory, std::span<const TensorView> t
   Json weight_map = Json::object();
   std::int64_t total_bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string name =
-        fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     OMNIBAL_RETURN_IF_ERROR(write_tensors((place / name).string(), shards[i], options.metadata));
     for (const TensorView& tensor : shards[i]) {
       weight_map[tensor.name] = name;

@@ -24,7 +24,11 @@ TEST(RuntimeImageHeader, WhatIsNoImageIsNamed) {
   EXPECT_EQ(header_of("<html>").error().message, "the file is not an image");
   EXPECT_EQ(header_of(std::string_view("II*\0\x08\0\0\0", 8)).error().message,
             "TIFF images are not read");
-  EXPECT_EQ(header_of(std::string_view("\0\0\0\x1c""ftypavif", 12)).error().message,
+  EXPECT_EQ(header_of(std::string_view("\0\0\0\x1c"
+                                       "ftypavif",
+                                       12))
+                .error()
+                .message,
             "AVIF images are not read");
   EXPECT_EQ(header_of("BMW was here, no bitmap").error().message, "the file is not an image");
   EXPECT_EQ(header_of(std::string_view("BM\x36\0\0\0\0\0\0\0\x36\0", 12)).error().message,
@@ -52,8 +56,8 @@ TEST(RuntimeImageHeader, SizesComeFromTheHeaderAlone) {
 
 TEST(RuntimeImageHeader, OrientationSwapsTheSides) {
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    const std::string png = png_file({.width = 3, .height = 1, .exif = exif_of(orientation)},
-                                     std::string(9, 'x'));
+    const std::string png =
+        png_file({.width = 3, .height = 1, .exif = exif_of(orientation)}, std::string(9, 'x'));
     for (const std::string& file : {jpeg_file(30, 10, orientation), png}) {
       const Result<ImageHeader> header = header_of(file);
       ASSERT_TRUE(header.ok());
@@ -67,8 +71,10 @@ TEST(RuntimeImageHeader, OrientationSwapsTheSides) {
 TEST(RuntimeImageHeader, EveryPrefixIsReadOrRefused) {
   const std::string files[] = {
       jpeg_file(30, 10, 6), png_file({.width = 3, .exif = exif_of(6)}, std::string(9, 'x')),
-      std::string("GIF89a\x02\0\x02\0\x80\0\0......!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x02\0\x02\0\0", 43),
-      std::string("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0", 34)};
+      std::string("GIF89a\x02\0\x02\0\x80\0\0......!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x02\0\x02\0\0",
+                  43),
+      std::string("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0",
+                  34)};
   for (const std::string& file : files) {
     ASSERT_TRUE(header_of(file).ok());
     for (std::size_t size = 0; size < file.size(); ++size) {

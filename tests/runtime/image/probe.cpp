@@ -46,8 +46,8 @@ int resize(const Arguments& arguments) {
   if (std::fread(image.pixels.data(), 1, image.pixels.size(), stdin) != image.pixels.size()) {
     return 1;
   }
-  const Image resized = resize_bicubic(image, number(arguments, 3), number(arguments, 4),
-                                       pass_order(arguments, 5));
+  const Image resized =
+      resize_bicubic(image, number(arguments, 3), number(arguments, 4), pass_order(arguments, 5));
   write("", resized.pixels);
   return 0;
 }
@@ -82,6 +82,4 @@ int run(const Arguments& arguments) {
 }  // namespace
 }  // namespace omnibal::runtime
 
-int main(int argc, char** argv) {
-  return omnibal::runtime::run({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return omnibal::runtime::run({argv + 1, argv + argc}); }

@@ -41,8 +41,11 @@ TEST(RuntimeResize, OneColourStays) {
 }
 
 TEST(RuntimeResize, MatchesPillowOnSmallPictures) {
-  EXPECT_THAT(channel(resize_bicubic(pattern(5, 4), 3, 2), 0), testing::ElementsAre(103, 148, 93, 168, 137, 107));
-  EXPECT_THAT(channel(resize_bicubic(pattern(2, 2), 5, 3), 1), testing::ElementsAre(17, 50, 136, 223, 255, 24, 56, 141, 226, 255, 30, 62, 146, 229, 255));
+  EXPECT_THAT(channel(resize_bicubic(pattern(5, 4), 3, 2), 0),
+              testing::ElementsAre(103, 148, 93, 168, 137, 107));
+  EXPECT_THAT(
+      channel(resize_bicubic(pattern(2, 2), 5, 3), 1),
+      testing::ElementsAre(17, 50, 136, 223, 255, 24, 56, 141, 226, 255, 30, 62, 146, 229, 255));
 }
 
 TEST(RuntimeResize, TheOrderOfPassesIsPillows) {

@@ -88,7 +88,8 @@ std::string jpeg_file(int width, int height, int orientation) {
   jpeg_start_compress(&info, TRUE);
   if (orientation != 0) {
     const std::string segment = std::string("Exif\0\0", 6) + exif_of(orientation);
-    jpeg_write_marker(&info, JPEG_APP0 + 1, as_bytes(segment), static_cast<unsigned>(segment.size()));
+    jpeg_write_marker(&info, JPEG_APP0 + 1, as_bytes(segment),
+                      static_cast<unsigned>(segment.size()));
   }
   std::vector<JSAMPLE> line(static_cast<std::size_t>(width));
   for (int x = 0; x < width; ++x) {

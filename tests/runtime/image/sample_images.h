@@ -19,10 +19,10 @@ struct PngSpec {
   std::uint32_t width = 1;
   std::uint32_t height = 1;
   int bit_depth = 8;
-  int color_type = 2;    // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
-  std::string palette;   // content of PLTE
+  int color_type = 2;       // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
+  std::string palette;      // content of PLTE
   std::string transparent;  // content of tRNS
-  std::string exif;      // content of eXIf
+  std::string exif;         // content of eXIf
 };
 
 /// `samples` are the rows as PNG stores them, without filter bytes.

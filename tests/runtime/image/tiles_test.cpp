@@ -18,18 +18,17 @@ constexpr std::array kCaps = {1, 4, 6, 12};
 
 /// From the published formula of InternVL.
 constexpr Golden kGolden[] = {
-    {224, 224, {1, 1, 1, 1}},      {448, 448, {1, 1, 1, 1}},      {449, 448, {1, 1, 1, 1}},
-    {634, 633, {1, 1, 1, 1}},      {640, 480, {1, 1, 7, 13}},     {896, 448, {1, 3, 3, 3}},
-    {1000, 1000, {1, 5, 5, 10}},   {1920, 1080, {1, 3, 3, 9}},    {1, 10000, {1, 5, 7, 13}},
-    {690, 15420, {1, 5, 7, 13}},   {100, 22756, {1, 5, 7, 13}},   {20000, 20000, {1, 5, 5, 10}},
-    {56, 56, {1, 1, 1, 1}},        {1, 1, {1, 1, 1, 1}},
+    {224, 224, {1, 1, 1, 1}},    {448, 448, {1, 1, 1, 1}},    {449, 448, {1, 1, 1, 1}},
+    {634, 633, {1, 1, 1, 1}},    {640, 480, {1, 1, 7, 13}},   {896, 448, {1, 3, 3, 3}},
+    {1000, 1000, {1, 5, 5, 10}}, {1920, 1080, {1, 3, 3, 9}},  {1, 10000, {1, 5, 7, 13}},
+    {690, 15420, {1, 5, 7, 13}}, {100, 22756, {1, 5, 7, 13}}, {20000, 20000, {1, 5, 5, 10}},
+    {56, 56, {1, 1, 1, 1}},      {1, 1, {1, 1, 1, 1}},
 };
 
 TEST(RuntimeTiles, MatchTheGoldenNumbers) {
   for (const Golden& golden : kGolden) {
     for (std::size_t i = 0; i < kCaps.size(); ++i) {
-      const TileGrid grid =
-          choose_tile_grid(golden.width, golden.height, {.max_tiles = kCaps[i]});
+      const TileGrid grid = choose_tile_grid(golden.width, golden.height, {.max_tiles = kCaps[i]});
       EXPECT_EQ(grid.tiles(), golden.tiles[i])
           << golden.width << " x " << golden.height << ", cap " << kCaps[i];
     }

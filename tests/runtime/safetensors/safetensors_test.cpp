@@ -168,10 +168,9 @@ TEST(RuntimeSafetensors, TheWriterRefusesWhatTheReaderWould) {
 
 TEST(RuntimeSafetensors, ShardsAreFoundThroughTheirIndex) {
   const ScratchDirectory scratch;
-  const std::vector<TensorView> tensors = {view("a", DType::kF32, {2}, "aaaaaaaa"),
-                                           view("b", DType::kF32, {4}, "bbbbbbbbbbbbbbbb"),
-                                           view("c", DType::kU8, {3}, "ccc"),
-                                           view("d", DType::kU8, {4}, "dddd")};
+  const std::vector<TensorView> tensors = {
+      view("a", DType::kF32, {2}, "aaaaaaaa"), view("b", DType::kF32, {4}, "bbbbbbbbbbbbbbbb"),
+      view("c", DType::kU8, {3}, "ccc"), view("d", DType::kU8, {4}, "dddd")};
   ASSERT_TRUE(write_weights(scratch.path(), tensors, {.max_shard_bytes = 10}).ok());
   EXPECT_TRUE(std::filesystem::exists(scratch / "model-00003-of-00003.safetensors"));
   const Result<Weights> weights = Weights::open(scratch.path());
@@ -190,8 +189,8 @@ TEST(RuntimeSafetensors, IndexAndFilesMustAgree) {
   ASSERT_TRUE(write_tensors(scratch / "one.safetensors", {&a, 1}, {}).ok());
   ASSERT_TRUE(write_tensors(scratch / "two.safetensors", {&a, 1}, {}).ok());
   const auto code_of = [&](std::string_view weight_map) {
-    const std::string index = scratch.write(
-        "model.safetensors.index.json", R"({"weight_map":)" + std::string(weight_map) + "}");
+    const std::string index = scratch.write("model.safetensors.index.json",
+                                            R"({"weight_map":)" + std::string(weight_map) + "}");
     const Result<Weights> weights = Weights::open(index);
     return weights.ok() ? ErrorCode::kInternal : weights.error().code;
   };

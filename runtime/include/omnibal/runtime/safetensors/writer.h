@@ -18,19 +18,19 @@
 
 namespace omnibal::runtime {
 
-/// Tensors in the order given, the first aligned to 8 bytes, the others without gaps. The bytes must
-/// be as many as type and shape say. Errors: kMalformedSafetensors (they are not), kDuplicateName,
-/// kWriteFailed, kWouldOverwrite.
+/// Tensors in the order given, the first aligned to 8 bytes, the others without gaps. The bytes
+/// must be as many as type and shape say. Errors: kMalformedSafetensors (they are not),
+/// kDuplicateName, kWriteFailed, kWouldOverwrite.
 Status write_tensors(const std::string& path, std::span<const TensorView> tensors,
                      const TensorMetadata& metadata);
 
 struct ShardOptions {
   std::int64_t max_shard_bytes = std::int64_t{50} * 1000 * 1000 * 1000;  // as transformers 5
-  TensorMetadata metadata = {{"format", "pt"}};                            // asked for by readers
+  TensorMetadata metadata = {{"format", "pt"}};                          // asked for by readers
 };
 
-/// A model's weights into `directory`, which is there and holds none yet: one file, or shards and an
-/// index, the index last. Whole as a set only inside a codec::StagedDirectory. Errors: those of
+/// A model's weights into `directory`, which is there and holds none yet: one file, or shards and
+/// an index, the index last. Whole as a set only inside a codec::StagedDirectory. Errors: those of
 /// write_tensors.
 Status write_weights(const std::string& directory, std::span<const TensorView> tensors,
                      const ShardOptions& options);
