@@ -29,32 +29,26 @@ TEST(RuntimeDecode, EveryKindOfPngBecomesRgb) {
   EXPECT_THAT(pixels_of({.color_type = 0}, "\x07"), ElementsAre(7, 7, 7));
   EXPECT_THAT(pixels_of({.width = 4, .bit_depth = 2, .color_type = 0}, "\x1b"),
               ElementsAre(0, 0, 0, 85, 85, 85, 170, 170, 170, 255, 255, 255));
-  EXPECT_THAT(
-      pixels_of({.bit_depth = 16, .color_type = 2}, std::string("\x01\xff\x02\0\x03\x80", 6)),
-      ElementsAre(1, 2, 3));
-  EXPECT_THAT(pixels_of({.width = 2, .color_type = 3, .palette = "abcdef"}, std::string("\1\0", 2)),
+  EXPECT_THAT(pixels_of({.bit_depth = 16, .color_type = 2}, raw("\x01\xff\x02\0\x03\x80")),
+              ElementsAre(1, 2, 3));
+  EXPECT_THAT(pixels_of({.width = 2, .color_type = 3, .palette = "abcdef"}, raw("\1\0")),
               ElementsAre('d', 'e', 'f', 'a', 'b', 'c'));
 }
 
 TEST(RuntimeDecode, AlphaIsBlendedOnWhite) {
-  EXPECT_THAT(pixels_of({.color_type = 6}, std::string("\x10\x20\x30\0", 4)),
-              ElementsAre(255, 255, 255));
-  EXPECT_THAT(pixels_of({.color_type = 6}, std::string("\0\xff\0\x80", 4)),
-              ElementsAre(127, 255, 127));
-  EXPECT_THAT(pixels_of({.color_type = 4}, std::string("\0\x40", 2)), ElementsAre(191, 191, 191));
-  EXPECT_THAT(pixels_of({.color_type = 3, .palette = "abc", .transparent = std::string("\0", 1)},
-                        std::string("\0", 1)),
+  EXPECT_THAT(pixels_of({.color_type = 6}, raw("\x10\x20\x30\0")), ElementsAre(255, 255, 255));
+  EXPECT_THAT(pixels_of({.color_type = 6}, raw("\0\xff\0\x80")), ElementsAre(127, 255, 127));
+  EXPECT_THAT(pixels_of({.color_type = 4}, raw("\0\x40")), ElementsAre(191, 191, 191));
+  EXPECT_THAT(pixels_of({.color_type = 3, .palette = "abc", .transparent = raw("\0")}, raw("\0")),
               ElementsAre(255, 255, 255));
   EXPECT_THAT(
-      pixels_of({.width = 2, .color_type = 2, .transparent = std::string("\0\1\0\2\0\3", 6)},
-                "\1\2\3\1\2\4"),
+      pixels_of({.width = 2, .color_type = 2, .transparent = raw("\0\1\0\2\0\3")}, "\1\2\3\1\2\4"),
       ElementsAre(255, 255, 255, 1, 2, 4));
 }
 
 TEST(RuntimeDecode, WideGreyIsClippedAsPillowClipsIt) {
-  EXPECT_THAT(
-      pixels_of({.width = 2, .bit_depth = 16, .color_type = 0}, std::string("\0\x64\x01\0", 4)),
-      ElementsAre(100, 100, 100, 255, 255, 255));
+  EXPECT_THAT(pixels_of({.width = 2, .bit_depth = 16, .color_type = 0}, raw("\0\x64\x01\0")),
+              ElementsAre(100, 100, 100, 255, 255, 255));
 }
 
 TEST(RuntimeDecode, ExifTurnsThePicture) {

@@ -22,16 +22,14 @@ TEST(RuntimeImageHeader, AnEmptyFileIsToldApart) {
 TEST(RuntimeImageHeader, WhatIsNoImageIsNamed) {
   EXPECT_EQ(code_of("<html><body>404</body></html>"), ErrorCode::kUnknownFormat);
   EXPECT_EQ(header_of("<html>").error().message, "the file is not an image");
-  EXPECT_EQ(header_of(std::string_view("II*\0\x08\0\0\0", 8)).error().message,
-            "TIFF images are not read");
-  EXPECT_EQ(header_of(std::string_view("\0\0\0\x1c"
-                                       "ftypavif",
-                                       12))
+  EXPECT_EQ(header_of(raw("II*\0\x08\0\0\0")).error().message, "TIFF images are not read");
+  EXPECT_EQ(header_of(raw("\0\0\0\x1c"
+                          "ftypavif"))
                 .error()
                 .message,
             "AVIF images are not read");
   EXPECT_EQ(header_of("BMW was here, no bitmap").error().message, "the file is not an image");
-  EXPECT_EQ(header_of(std::string_view("BM\x36\0\0\0\0\0\0\0\x36\0", 12)).error().message,
+  EXPECT_EQ(header_of(raw("BM\x36\0\0\0\0\0\0\0\x36\0")).error().message,
             "BMP images are not read");
 }
 
@@ -71,10 +69,8 @@ TEST(RuntimeImageHeader, OrientationSwapsTheSides) {
 TEST(RuntimeImageHeader, EveryPrefixIsReadOrRefused) {
   const std::string files[] = {
       jpeg_file(30, 10, 6), png_file({.width = 3, .exif = exif_of(6)}, std::string(9, 'x')),
-      std::string("GIF89a\x02\0\x02\0\x80\0\0......!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x02\0\x02\0\0",
-                  43),
-      std::string("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0",
-                  34)};
+      raw("GIF89a\x02\0\x02\0\x80\0\0......!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x02\0\x02\0\0"),
+      raw("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0")};
   for (const std::string& file : files) {
     ASSERT_TRUE(header_of(file).ok());
     for (std::size_t size = 0; size < file.size(); ++size) {

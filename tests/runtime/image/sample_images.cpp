@@ -68,7 +68,7 @@ std::string png_file(const PngSpec& spec, std::string_view samples) {
 std::string exif_of(int orientation) {
   std::string exif("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 19);
   exif += static_cast<char>(orientation);
-  exif += std::string("\0\0\0\0\0\0", 6);
+  exif += raw("\0\0\0\0\0\0");
   return exif;
 }
 
@@ -87,7 +87,7 @@ std::string jpeg_file(int width, int height, int orientation) {
   jpeg_set_defaults(&info);
   jpeg_start_compress(&info, TRUE);
   if (orientation != 0) {
-    const std::string segment = std::string("Exif\0\0", 6) + exif_of(orientation);
+    const std::string segment = raw("Exif\0\0") + exif_of(orientation);
     jpeg_write_marker(&info, JPEG_APP0 + 1, as_bytes(segment),
                       static_cast<unsigned>(segment.size()));
   }

@@ -19,10 +19,10 @@ struct PngSpec {
   std::uint32_t width = 1;
   std::uint32_t height = 1;
   int bit_depth = 8;
-  int color_type = 2;       // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
-  std::string palette;      // content of PLTE
-  std::string transparent;  // content of tRNS
-  std::string exif;         // content of eXIf
+  int color_type = 2;            // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
+  std::string palette = {};      // content of PLTE
+  std::string transparent = {};  // content of tRNS
+  std::string exif = {};         // content of eXIf
 };
 
 /// `samples` are the rows as PNG stores them, without filter bytes.
@@ -36,6 +36,12 @@ std::string jpeg_file(int width, int height, int orientation = 0);
 
 /// EXIF in big-endian order with one tag.
 std::string exif_of(int orientation);
+
+/// A text that holds zero bytes.
+template <std::size_t kSize>
+std::string raw(const char (&text)[kSize]) {
+  return std::string(text, kSize - 1);
+}
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
