@@ -43,6 +43,12 @@ def _rows(samples, depth):
     return stored
 
 
+def png_header(width, height):
+    """The beginning of a PNG that claims this size, and no pixel."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header)
+
+
 def png(samples, depth, color_type, palette=b"", transparent=b"", interlaced=False):
     """`samples`: [height, width, channels] of values below 2^depth."""
     height, width = samples.shape[:2]
