@@ -46,7 +46,7 @@ def _rows(samples, depth):
 def png_header(width, height):
     """The beginning of a PNG that claims this size, and no pixel."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", b"")
 
 
 def png(samples, depth, color_type, palette=b"", transparent=b"", interlaced=False):
