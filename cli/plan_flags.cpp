@@ -88,6 +88,7 @@ codec::Json options_json(const PlanFlags& flags, const cluster::ParallelSizes& s
   if (flags.chunks) json["chunks"] = *flags.chunks;
   json["layout"] = flags.layout;
   json["links"] = flags.links;
+  if (flags.zero3) json["zero3"] = *flags.zero3;
   if (!flags.profile.empty()) json["profile"] = flags.profile;
   if (flags.memory) json["memory"] = flags.memory->bytes;
   return json;

@@ -98,8 +98,9 @@ Result<cluster::ParallelSizes> sizes_of(const SizeFlags& flags,
 }
 
 const plan::SizeChoice& SizeSearch::chosen() const {
+  const std::int64_t rejected = looked_at.back().best().rejected;  // no more than with most devices
   const auto in_time = [&](const plan::SizeChoice& choice) {
-    return !hours || choice.hours() <= *hours;
+    return !hours || (choice.hours() <= *hours && choice.best().rejected <= rejected);
   };
   return *std::ranges::find_if(looked_at, in_time);
 }

@@ -45,7 +45,7 @@ std::string move_text(const joint::CutMove& move, double step_s) {
 
 std::string certificate_text(const plan::PlanCertificate& certificate) {
   std::string text = fmt::format(
-      "\ncuts: slowest stage {} a micro-batch, {} at least ({:.2f} % above{})\n",
+      "\ncuts: slowest rank {} a micro-batch, {} at least ({:.2f} % above{})\n",
       format_seconds(certificate.bottleneck_s), format_seconds(certificate.lower_bound_s),
       100 * certificate.gap, certificate.proven ? ", proven" : "");
   if (certificate.cuts.empty()) return text;
@@ -71,7 +71,7 @@ std::string sensitivity_table(const std::vector<plan::SensitivityCase>& cases) {
 
 std::string explained(const plan::Plan& plan) {
   std::string text = "\nstages, every micro-batch at the caps:\n" + stage_table(plan);
-  text += fmt::format("fullest stage at the worst pack: {}\n",
+  text += fmt::format("fullest rank at the worst pack: {}\n",
                       format_bytes(plan.prediction.peak_bytes_worst_pack));
   text += certificate_text(plan.certificate);
   if (plan.sensitivity.empty()) return text;

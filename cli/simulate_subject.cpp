@@ -104,6 +104,13 @@ Result<schedule::Schedule> schedule_of_flags(const SimulateFlags& flags,
   schedule::VisionStage vision;
   OMNIBAL_ASSIGN(vision.place, schedule::parse_vision_place(*flags.vision));
   vision.num_ranks = static_cast<std::int32_t>(flags.vision_ranks.value_or(1));
+  if (vision.num_ranks > schedule.num_micro_batches) {
+    return Error(ErrorCode::kInvalidArgument, "there are more vision ranks than micro-batches")
+        .at_key("--vision-ranks")
+        .with_value(std::int64_t{vision.num_ranks})
+        .with_limit(std::int64_t{schedule.num_micro_batches})
+        .with_hint("each would run none: lower --vision-ranks, or raise --micro-batches");
+  }
   return schedule::with_vision_stage(schedule, vision);
 }
 
@@ -124,7 +131,7 @@ Status check_vision(const SimulateFlags& flags) {
 Status check_pp(const SimulateFlags& flags, const schedule::Schedule& schedule) {
   const auto ranks = static_cast<std::int64_t>(schedule.ranks.size());
   if (flags.pp.value_or(ranks) == ranks) return {};
-  const std::int64_t chunks = schedule.num_stages / ranks;
+  const std::int64_t chunks = num_chunks(schedule);
   return Error(ErrorCode::kInvalidArgument,
                fmt::format("{} stages fill {} ranks with {} a rank, not {}", schedule.num_stages,
                            ranks, chunks, *flags.pp))

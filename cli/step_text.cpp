@@ -66,8 +66,7 @@ codec::Json to_json(const simulate::StepReport& report, const schedule::Schedule
   const simulate::StepSimulation& step = report.step;
   const std::vector<std::vector<std::int32_t>> stages = stages_of_ranks(schedule);
   codec::Json json = {
-      {"schedule",
-       {{"kind", to_string(schedule.kind)}, {"chunks", schedule.num_stages / stages.size()}}},
+      {"schedule", {{"kind", to_string(schedule.kind)}, {"chunks", num_chunks(schedule)}}},
       {"makespan_s", step.makespan_s},
       {"bubble_fraction", step.bubble_fraction},
       {"breakdown", codec::Json::object()},

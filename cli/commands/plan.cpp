@@ -16,26 +16,27 @@
 namespace omnibal::cli {
 namespace {
 
-/// A measured profile holds for one tensor-parallel size.
-Status check_searchable(const PlanFlags& flags) {
-  if (flags.profile.empty() || flags.sizes.tp) return {};
+/// A measured profile holds for one tensor-parallel size, and for what trained in its run.
+Status check_profile(const PlanFlags& flags) {
+  if (flags.profile.empty()) return {};
+  for (const auto& [name, given] : {std::pair("--freeze", !flags.model.freeze.empty()),
+                                    std::pair("--lora", !flags.model.lora.empty())}) {
+    if (!given) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 "a measured profile says itself which layers train and what that costs")
+        .at_key(name)
+        .with_hint(fmt::format("measure a run that trains so, or leave {} or --profile out", name));
+  }
+  if (flags.sizes.tp || !sizes_are_open(flags.sizes)) return {};
   return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the tp of its run")
       .at_key("--tp")
       .with_hint("give --tp beside --profile");
 }
 
-/// Layouts that --layout asks to be predicted beside the plan. A measured profile has the tower at
-/// the plan's tp alone.
-Result<std::vector<plan::Layout>> layouts_of(const PlanFlags& flags) {
+/// Layouts that --layout asks to be predicted beside the plan.
+std::vector<plan::Layout> layouts_of(const PlanFlags& flags) {
   using plan::Layout;
   std::vector<Layout> layouts;
-  if (flags.layout == "integrated") return layouts;
-  if (!flags.profile.empty()) {
-    return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the layout of its run")
-        .at_key("--layout")
-        .with_value(flags.layout)
-        .with_hint("leave --profile out: the other layouts' costs are analytic");
-  }
   for (const Layout layout : {Layout::kColocated, Layout::kDisjoint}) {
     if (flags.layout == "auto" || flags.layout == to_string(layout)) layouts.push_back(layout);
   }
@@ -63,12 +64,10 @@ Result<plan::PlanRequest> request_of(const PlanFlags& flags, const cluster::Clus
   if (flags.zero3) {
     OMNIBAL_ASSIGN(request.zero3_flops, plan::zero3_rate(*flags.zero3, cluster));
   }
-  OMNIBAL_ASSIGN(request.layouts, layouts_of(flags));
+  request.layouts = layouts_of(flags);
   request.threads = context.threads;
-  if (sizes_are_open(flags.sizes)) {
-    OMNIBAL_RETURN_IF_ERROR(check_searchable(flags));
-    return request;
-  }
+  OMNIBAL_RETURN_IF_ERROR(check_profile(flags));
+  if (sizes_are_open(flags.sizes)) return request;
   OMNIBAL_ASSIGN(request.sizes, sizes_of(flags.sizes, cluster));
   OMNIBAL_RETURN_IF_ERROR(plan::micro_batches_of(request));
   return request;
@@ -89,6 +88,16 @@ void warn_of_other_unit(const corpus::VisionUnit& unit, const model::ModelSpec& 
       fmt::format("the samples count vision units of {} tokens ({}), {} has units of {}: "
                   "the predicted times are of the wrong unit",
                   unit.vision_tokens, unit.name, model.name, model.vision.tokens_per_unit));
+}
+
+/// Caps that were chosen leave samples out where memory has none for them.
+void warn_of_rejected(const plan::Plan& plan, const Context& context) {
+  const std::size_t rejected = plan.data.admission.rejected.size();
+  if (rejected == 0 || !plan.data_options.choice) return;
+  context.warn(
+      fmt::format("{} of {} samples fit in no pack and are left out: rejected.jsonl names "
+                  "them; more --memory or --gpus, or other sizes, may hold them",
+                  rejected, rejected + plan.data.admission.accepted.size()));
 }
 
 /// What is asked of packs and steps when packs are padded for the request's tp.
@@ -138,6 +147,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
       plan::make_plan(corpus, subject.model, subject.cluster, request, context.progress);
   if (!made) return at_its_source(std::move(made).error(), corpus);
   const plan::Plan& plan = *made;
+  warn_of_rejected(plan, context);
   codec::Json keys = plan::to_json(plan, corpus);
   if (search) keys["search"] = to_json(*search);
   std::string text = (search ? to_text(*search) + '\n' : "") + to_text(plan, flags.explain);

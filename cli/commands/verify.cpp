@@ -55,7 +55,8 @@ Command make_verify_command() {
           "and imbalance, stages, memory, predicted step time. Inputs that still have their "
           "hash are read again and compared row by row. Taken as given are the provenance, the "
           "model's name and layer costs, the cluster's links, the packer's name and settings, "
-          "and the step times of the ablation's rows before +order; a check says what else it "
+          "the step times of the ablation's rows before +order, the certificate's bound, ZeRO-3, "
+          "other layouts and what a search left behind; a check says what else it "
           "could not recompute. Exit status 3 if anything does not hold.",
       .example = "omnibal verify plan/\nomnibal verify plan/ --ignore-checksums --json",
       .flags = {{.name = "DIR",

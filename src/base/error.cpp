@@ -50,6 +50,7 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kTooManyStages, "too_many_stages", kInfeasible},
     ErrorCodeInfo{ErrorCode::kMemoryInfeasible, "memory_infeasible", kInfeasible},
     ErrorCodeInfo{ErrorCode::kNoFeasibleLimits, "no_feasible_limits", kInfeasible},
+    ErrorCodeInfo{ErrorCode::kTooSlow, "too_slow", kInfeasible},
     ErrorCodeInfo{ErrorCode::kWriteFailed, "write_failed", kOther},
     ErrorCodeInfo{ErrorCode::kWouldOverwrite, "would_overwrite", kOther},
     ErrorCodeInfo{ErrorCode::kInternal, "internal", kOther},

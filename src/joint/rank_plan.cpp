@@ -56,7 +56,7 @@ bool RankPlan::add_recomputation(const StageEnds& ends) {
     if (!answer.fits) return false;
     const std::vector<StageIndex>& stages = layout_.ranks[rank].stages;
     for (std::size_t k = 0; k < stages.size(); ++k) {
-      stages_[static_cast<std::size_t>(stages[k].value())].backward += answer.seconds[k];
+      stages_[static_cast<std::size_t>(stages[k].value())].backward += answer.ticks[k];
     }
   }
   return true;

@@ -168,7 +168,7 @@ RankRecompute::Answer RankRecompute::search(std::size_t rank, const RankSpans& s
     for (const RankCover::Taken& taken : cover.taken()) {
       const RankCoverItem& item = items[taken.item];
       const auto stage = static_cast<std::size_t>(item.stage);
-      answer.seconds[stage] += taken.count * item.cost;
+      answer.ticks[stage] += taken.count * item.cost;
       answer.layers.push_back(
           {stage, static_cast<std::size_t>(item.kind), item.choice, taken.count});
     }
@@ -194,7 +194,7 @@ RankRecompute::Answer RankRecompute::everything_of(std::size_t rank, const RankS
   answer.fits =
       peak_of_rank(layout_, rank, tables_, layers_, spans, choices) <= tables_.limit_bytes();
   for (const StageSpan& span : spans) {
-    answer.seconds.push_back(recompute_of(layers_, scale_, span, choices));
+    answer.ticks.push_back(recompute_of(layers_, scale_, span, choices));
   }
   return answer;
 }
@@ -206,7 +206,7 @@ const RankRecompute::Answer& RankRecompute::of(std::size_t rank, const RankSpans
   if (everything_) return answer = everything_of(rank, spans);
   const std::vector<std::int64_t> bytes = bytes_at_moments(rank, spans);
   if (*std::ranges::max_element(bytes) <= tables_.limit_bytes()) {
-    answer.seconds.assign(spans.size(), 0);
+    answer.ticks.assign(spans.size(), 0);
     return answer;
   }
   return answer = search(rank, spans, bytes);

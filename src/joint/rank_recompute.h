@@ -33,7 +33,7 @@ class RankRecompute {
 
   struct Answer {
     bool fits = true;
-    std::vector<Ticks> seconds;  // ticks of recomputation, by stage of the rank
+    std::vector<Ticks> ticks;  // of recomputation, by stage of the rank
     struct Layers {
       std::size_t stage = 0;  // of the rank
       std::size_t kind = 0;

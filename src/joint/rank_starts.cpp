@@ -35,7 +35,8 @@ StageEnds least_full_stages(const RankSearch& search) {
           }).ends;
 }
 
-/// what a rank got too much of in its first stages taken off its later ones.
+/// Cuts near even shares of the work, what a rank got too much of in its first stages taken off its
+/// later ones.
 StageEnds evened_ranks(const RankSearch& search) {
   const CutGrid& grid = search.setting.grid;
   const StageTables& tables = search.tables;

@@ -221,6 +221,10 @@ Result<LayerChoices> choose_recomputation(const JointProblem& problem,
 }
 
 Result<std::int64_t> least_memory_limit(const JointProblem& problem) {
+  if (needs_rank_plans(problem)) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the least limit is known of a stage a rank with whole backwards alone");
+  }
   OMNIBAL_RETURN_IF_ERROR(partition::check_stages(static_cast<std::int64_t>(problem.layers.size()),
                                                   problem.num_stages));
   OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));

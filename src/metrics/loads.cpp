@@ -44,4 +44,25 @@ std::vector<PackLoad> padded_loads(const GroupView& groups, const SampleColumns&
   });
 }
 
+cost::Load largest_load(std::span<const PackLoad> loads) {
+  PackLoad largest;
+  for (const PackLoad& load : loads) {
+    largest.vision_units = std::max(largest.vision_units, load.vision_units);
+    largest.tokens = std::max(largest.tokens, load.tokens);
+    largest.token_pairs = std::max(largest.token_pairs, load.token_pairs);
+  }
+  return to_load(largest);
+}
+
+cost::Load mean_load(std::span<const PackLoad> loads) {
+  cost::Load sum;
+  for (const PackLoad& load : loads) {
+    sum.vision_units += static_cast<double>(load.vision_units);
+    sum.tokens += static_cast<double>(load.tokens);
+    sum.token_pairs += static_cast<double>(load.token_pairs);
+  }
+  const auto count = static_cast<double>(loads.size());
+  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
+}
+
 }  // namespace omnibal::metrics

@@ -21,8 +21,8 @@ std::vector<std::int64_t> counts_up_to(std::int64_t most, std::int64_t node) {
 }
 
 Error never_enough(const SizeChoice& most, double hours) {
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("with {} GPUs an epoch takes {:.1f} h", most.gpus, most.hours()))
+  return Error(ErrorCode::kTooSlow,
+               fmt::format("with {} GPUs an epoch takes {:.3g} h", most.gpus, most.hours()))
       .at_key("--hours")
       .with_value(fmt::format("{}", hours))
       .with_hint("raise --gpus, the most that may be used, or --hours");
@@ -48,7 +48,8 @@ Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
   while (too_few < enough) {
     const std::size_t middle = (too_few + enough) / 2;
     Result<SizeChoice> choice = choose(counts[middle]);
-    const bool in_time = choice && choice->hours() <= hours;
+    const bool in_time =
+        choice && choice->hours() <= hours && choice->best().rejected <= largest.best().rejected;
     if (choice) looked_at.push_back(*std::move(choice));
     if (in_time) {
       enough = middle;

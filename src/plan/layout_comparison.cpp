@@ -46,7 +46,8 @@ std::vector<Asked> choices_of(const LayoutTask& task, Layout layout) {
       add_choices(task, layout, {VisionPlace::kBefore, tp, sizes.pp}, choices);
       add_choices(task, layout, {VisionPlace::kNested, tp, sizes.pp}, choices);
     } else {
-      for (std::int64_t ranks = 1; ranks < sizes.pp; ++ranks) {
+      const std::int64_t most = std::min(sizes.pp - 1, task.plan.micro_batches);
+      for (std::int64_t ranks = 1; ranks <= most; ++ranks) {
         add_choices(task, layout, {VisionPlace::kApart, tp, ranks}, choices);
       }
     }
@@ -54,22 +55,18 @@ std::vector<Asked> choices_of(const LayoutTask& task, Layout layout) {
   return choices;
 }
 
-/// Device-seconds of a layout's work, all packs at their mean load.
+/// Of a mean pack.
 Result<TimeShares> shares_of(const LayoutTask& task, const LayoutPrediction& prediction,
                              const cost::Profile& profile, const cost::Profile& without_links) {
   const Plan& plan = task.plan;
-  const cost::Load mean = mean_load(plan.data.loads);
-  const double of_all = static_cast<double>(plan.data.loads.size() * plan.sizes.tp);
-  DeviceSeconds seconds{.all = prediction.gpu_days * 86400};
-  seconds.busy = seconds.split = seconds.once = useful_seconds(profile, mean) * of_all;
-  if (!task.request.profile) {
-    OMNIBAL_ASSIGN(const cost::Profile alone, cost::analytic_profile(task.model, plan.cluster, {}));
-    seconds.once = useful_seconds(alone, mean) * static_cast<double>(plan.data.loads.size());
-    seconds.split = useful_seconds(without_links, mean) * of_all;
-  }
+  const cost::Load mean = metrics::mean_load(plan.data.loads);
+  OMNIBAL_ASSIGN(
+      DeviceSeconds seconds,
+      device_seconds({task.model, plan.cluster, plan.sizes.tp, profile, without_links}, mean));
+  seconds.all = prediction.gpu_days * 86400 / static_cast<double>(plan.data.loads.size());
   for (const simulate::StageCost& stage :
        simulate::stage_costs(profile, prediction.cuts, prediction.recompute)) {
-    seconds.recompute += stage.recompute_s.at(mean) * of_all;
+    seconds.recompute += stage.recompute_s.at(mean) * static_cast<double>(plan.sizes.tp);
   }
   return time_shares(seconds);
 }

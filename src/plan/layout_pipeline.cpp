@@ -39,7 +39,7 @@ std::int64_t bytes_of_tower(std::span<const cost::LayerCost> tower,
   for (std::size_t i = 0; i < tower.size(); ++i) {
     fixed += tower[i].static_bytes;
     kept += mask[i] ? tower[i].recomputed_bytes : tower[i].activation_bytes;
-    if (mask[i]) transient = std::max(transient, tower[i].activation_bytes);
+    if (mask[i]) transient = std::max(transient, tower[i].transient());
   }
   return fixed + held * kept + transient;
 }
@@ -106,7 +106,8 @@ Result<cost::Profile> profile_of_tower(const LayoutTask& task, const SpreadTower
 
 Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& choice) {
   const Plan& plan = task.plan;
-  LayoutPipeline made{.choice = choice};
+  LayoutPipeline made;
+  made.choice = choice;
   OMNIBAL_ASSIGN(made.profile, profile_of_tower(task, choice.tower, !plan.free_links));
   const auto num_vision = static_cast<std::size_t>(num_vision_layers(made.profile));
   const std::vector<cost::LayerCost> costs =
@@ -120,7 +121,7 @@ Result<LayoutPipeline> cut_language(const LayoutTask& task, const TowerChoice& c
     return no_room(plan.memory_bytes - language.memory_bytes, plan.memory_bytes);
   }
   OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(language, 1));
-  const Result<PipelineChoice> start = choose_pipeline(problem, PartitionMethod::kMinMax);
+  const Result<PipelineChoice> start = choose_quickly(problem);
   OMNIBAL_ASSIGN(const JointChoice joint,
                  choose_jointly(problem, language, start ? std::optional(*start) : std::nullopt));
   put_together(joint.pipeline, mask, made);

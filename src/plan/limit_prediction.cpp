@@ -251,11 +251,9 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
   if (target.schedule == schedule::ScheduleKind::kGPipe) {
     std::ranges::fill(pipeline.held.in_flight, micro_batches);
   }
-  // Where ranks run several stages, the paper's search costs three times as much for slower cuts.
-  const bool one_stage_a_rank = target.chunks == 1;
-  OMNIBAL_ASSIGN(PipelineChoice choice,
-                 choose_pipeline(pipeline, one_stage_a_rank ? PartitionMethod::kBmp
-                                                            : PartitionMethod::kMinMax));
+  const bool frozen = !std::ranges::all_of(target.profile.layers, &cost::LayerProfile::trainable);
+  OMNIBAL_ASSIGN(PipelineChoice choice, target.chunks > 1 || frozen ? choose_quickly(pipeline)
+                                                                    : choose_pipeline(pipeline));
   const std::int64_t peak_bytes = fullest_rank_bytes(pipeline, choice);
   const double share = recompute_share(target.profile, choice, pipeline.mean_load);
   return FittedPipeline{std::move(choice), micro_batches, peak_bytes, share};

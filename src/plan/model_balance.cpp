@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "omnibal/plan/host_memory.h"
+#include "omnibal/simulate/ranked_stages.h"
 #include "plan/balance_bench.h"
 
 namespace omnibal::plan {
@@ -201,9 +202,9 @@ Result<ModelBalance> balance_model(const cost::Profile& profile,
   OMNIBAL_RETURN_IF_ERROR(check_host_memory(
       {bench.lists, bench.profile, bench.profile.load, balance.best.cuts, balance.best.choices},
       request.host_share_bytes));
-  RankedStages ranked =
-      summarize_on(bench.lists, cost::with_choices(bench.profile, balance.best.choices),
-                   bench.profile.load, balance.best.cuts, balance.best.recompute);
+  simulate::RankedStages ranked =
+      simulate::ranked_stages(bench.lists, cost::with_choices(bench.profile, balance.best.choices),
+                              bench.profile.load, balance.best.cuts, balance.best.recompute);
   balance.stages = std::move(ranked.stages);
   balance.ranks = std::move(ranked.ranks);
   balance.metrics = metrics::partition_metrics(bench.costs, balance.stages);

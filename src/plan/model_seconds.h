@@ -6,6 +6,7 @@
 #include "omnibal/base/result.h"
 #include "omnibal/cost/profile.h"
 #include "omnibal/plan/planner.h"
+#include "omnibal/plan/time_shares.h"
 
 namespace omnibal::plan {
 
@@ -15,6 +16,18 @@ namespace omnibal::plan {
 Result<cost::Profile> profile_for(const model::ModelSpec& model,
                                   const cluster::ClusterSpec& cluster, const PlanRequest& request,
                                   const cluster::ParallelSizes& sizes);
+
+/// What trains together, of `profile` and the same one without tensor-parallel collectives.
+struct ProfiledRun {
+  const model::ModelSpec& model;
+  const cluster::ClusterSpec& cluster;
+  std::int64_t tp = 1;
+  const cost::Profile& profile;
+  const cost::Profile& without_links;
+};
+/// once, split and busy seconds of `load`; all and recompute stay 0. Errors: those of
+/// analytic_profile.
+Result<DeviceSeconds> device_seconds(const ProfiledRun& run, const cost::Load& load);
 
 /// Forward and backward seconds of one device for `load`, summed over all layers.
 double useful_seconds(const cost::Profile& profile, const cost::Load& load);

@@ -51,17 +51,6 @@ Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& p
   return balance.best.cuts;
 }
 
-cost::Load mean_load(std::span<const metrics::PackLoad> loads) {
-  cost::Load sum;
-  for (const metrics::PackLoad& load : loads) {
-    sum.vision_units += static_cast<double>(load.vision_units);
-    sum.tokens += static_cast<double>(load.tokens);
-    sum.token_pairs += static_cast<double>(load.token_pairs);
-  }
-  const auto count = static_cast<double>(loads.size());
-  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
-}
-
 cost::Load full_pack(const pack::PackLimits& limits) {
   const auto tokens = static_cast<double>(limits.token_cap);
   return {static_cast<double>(limits.vision_cap), tokens, tokens * tokens};
@@ -107,7 +96,7 @@ Result<PipelineProblem> problem_of(const Plan& plan, schedule::ScheduleKind kind
                            .num_ranks = plan.sizes.pp,
                            .num_micro_batches = plan.micro_batches,
                            .memory_bytes = plan.memory_bytes,
-                           .mean_load = mean_load(plan.data.loads),
+                           .mean_load = metrics::mean_load(plan.data.loads),
                            .limits = plan.data_options.limits,
                            .threads = threads});
 }
@@ -122,17 +111,35 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads) {
   return problem_of(plan, schedule::ScheduleKind::kOneFOneB, 1, threads);
 }
 
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem, PartitionMethod method) {
-  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(method, problem));
+namespace {
+
+/// Recomputation for cuts; where that does not fit, for cuts that spread the bytes evenly.
+Result<PipelineChoice> fitted(const PipelineProblem& problem, partition::Cuts cuts) {
   Result<PipelineChoice> choice = recompute_within_memory(problem, std::move(cuts));
   if (choice.ok() || choice.error().code != ErrorCode::kMemoryInfeasible) return choice;
   OMNIBAL_ASSIGN(cuts, partition::partition_min_max(least_bytes(problem), problem.num_stages));
   return recompute_within_memory(problem, std::move(cuts));
 }
 
-RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {
-  return summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
-                      problem.full_load, plan.cuts, plan.recompute);
+}  // namespace
+
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem) {
+  OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
+  return fitted(problem, std::move(cuts));
+}
+
+Result<PipelineChoice> choose_quickly(const PipelineProblem& problem) {
+  std::vector<double> seconds;
+  for (const cost::LayerCost& layer : cost::evaluate(problem.profile, problem.mean_load)) {
+    seconds.push_back(layer.forward_s + layer.backward_s());
+  }
+  OMNIBAL_ASSIGN(partition::Cuts cuts, partition::partition_min_max(seconds, problem.num_stages));
+  return fitted(problem, std::move(cuts));
+}
+
+simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {
+  return simulate::ranked_stages(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                                 problem.full_load, plan.cuts, plan.recompute);
 }
 
 std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice) {

@@ -10,6 +10,7 @@
 #include "omnibal/plan/model_balance.h"
 #include "omnibal/plan/planner.h"
 #include "omnibal/simulate/pipeline.h"
+#include "omnibal/simulate/ranked_stages.h"
 #include "plan/rank_probe.h"
 
 namespace omnibal::plan {
@@ -32,9 +33,6 @@ struct PipelineProblem {
   simulate::CompiledSchedule schedule;
   HeldByRanks held;
 };
-
-/// Of packs; there must be one.
-cost::Load mean_load(std::span<const metrics::PackLoad> loads);
 
 struct PipelineChoice {
   partition::Cuts cuts;
@@ -69,14 +67,18 @@ Result<PipelineProblem> paper_problem(const Plan& plan, int threads);
 /// chosen after the cuts. Error: kTooManyStages.
 Result<partition::Cuts> cuts_by(PartitionMethod method, const PipelineProblem& problem);
 
-/// Cuts by `method`, recomputation by BAR; where that does not fit (cuts that balance time alone
-/// may put most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
+/// Cuts by BMP, recomputation by BAR; where that does not fit (cuts that balance time alone may put
+/// most weights on one stage), cuts that spread the bytes evenly. Errors: kTooManyStages,
 /// kMemoryInfeasible.
-Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem,
-                                       PartitionMethod method = PartitionMethod::kBmp);
+Result<PipelineChoice> choose_pipeline(const PipelineProblem& problem);
+
+/// The same with cuts that are the exact min-max of forward and backward time: where ranks run
+/// several stages or parts are frozen, BMP, by the variance of forward times, finds slower ones,
+/// and simulates tens of candidates.
+Result<PipelineChoice> choose_quickly(const PipelineProblem& problem);
 
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
-RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
+simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
 
 /// The fullest rank's peak with a full pack in every micro-batch.
 std::int64_t fullest_rank_bytes(const PipelineProblem& problem, const PipelineChoice& choice);

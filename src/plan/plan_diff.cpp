@@ -9,31 +9,32 @@ namespace {
 
 using codec::Json;
 
-/// Members that are compared; of an object all of its scalars.
-constexpr std::array<std::string_view, 24> kCompared = {"model",
-                                                        "cluster.name",
-                                                        "samples",
-                                                        "rejected",
-                                                        "method",
-                                                        "limits",
-                                                        "packs",
-                                                        "parallel",
-                                                        "layout",
-                                                        "schedule",
-                                                        "partition.cuts",
-                                                        "recompute",
-                                                        "memory_bytes",
-                                                        "links",
-                                                        "update",
-                                                        "steps.count",
-                                                        "steps.micro_batches",
-                                                        "steps.dist_ratio",
-                                                        "steps.tail",
-                                                        "steps.row_order",
-                                                        "prediction",
-                                                        "bound",
-                                                        "certificate.gap",
-                                                        "zero3.planned"};
+/// Members that are compared; of an object all of its own.
+constexpr std::array kCompared = {"model",
+                                  "cluster.name",
+                                  "samples",
+                                  "rejected",
+                                  "method",
+                                  "limits",
+                                  "packs",
+                                  "parallel",
+                                  "layout",
+                                  "schedule",
+                                  "partition.cuts",
+                                  "recompute",
+                                  "recompute_choice",
+                                  "memory_bytes",
+                                  "links",
+                                  "update",
+                                  "steps.count",
+                                  "steps.micro_batches",
+                                  "steps.dist_ratio",
+                                  "steps.tail",
+                                  "steps.row_order",
+                                  "prediction",
+                                  "bound",
+                                  "certificate.gap",
+                                  "zero3.planned"};
 
 /// Null where there is none.
 const Json& at_key(const Json& document, std::string_view key) {
@@ -56,13 +57,13 @@ std::optional<double> ratio_of(const Json& other, const Json& now) {
 
 void add_changes(const std::string& key, const Json& other, const Json& now,
                  std::vector<PlanChange>& changes) {
-  const Json& members = now.is_object() ? now : other;
-  if (!members.is_object()) {
+  if (!now.is_object() && !other.is_object()) {
     if (other != now) changes.push_back({key, other, now, ratio_of(other, now)});
     return;
   }
-  for (const auto& [name, value] : members.items()) {
-    if (value.is_structured()) continue;
+  Json names = other.is_object() ? other : Json::object();  // in the order of the files
+  if (now.is_object()) names.update(now);
+  for (const auto& [name, value] : names.items()) {
     add_changes(key + '.' + name, at_key(other, name), at_key(now, name), changes);
   }
 }

@@ -147,9 +147,8 @@ Status check_ids(const PlanReader& plan) {
   return {};
 }
 
-/// Loads that costs may be evaluated at; returns the parts of the largest together.
-Result<cost::Load> check_loads(std::span<const metrics::PackLoad> loads) {
-  cost::Load largest;
+/// Loads that costs may be evaluated at.
+Status check_loads(std::span<const metrics::PackLoad> loads) {
   for (std::size_t p = 0; p < loads.size(); ++p) {
     const cost::Load load = metrics::to_load(loads[p]);
     if (!cost::is_allowed(load)) {
@@ -160,18 +159,16 @@ Result<cost::Load> check_loads(std::span<const metrics::PackLoad> loads) {
           .in_file("pack_load.npy")
           .at_row(static_cast<std::int64_t>(p));
     }
-    largest.vision_units = std::max(largest.vision_units, load.vision_units);
-    largest.tokens = std::max(largest.tokens, load.tokens);
-    largest.token_pairs = std::max(largest.token_pairs, load.token_pairs);
   }
-  return largest;
+  return {};
 }
 
 /// What the arrays must hold before anything is simulated.
 Status check_arrays(const PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_ids(plan));
-  OMNIBAL_ASSIGN(const cost::Load largest, check_loads(plan.pack_loads()));
-  Status bytes = cost::check_bytes(*plan.profile(), largest, plan.steps()->micro_batches);
+  OMNIBAL_RETURN_IF_ERROR(check_loads(plan.pack_loads()));
+  Status bytes = cost::check_bytes(*plan.profile(), metrics::largest_load(plan.pack_loads()),
+                                   plan.steps()->micro_batches);
   if (!bytes.ok()) return std::move(bytes).error().in_file("profile.json");
   return {};
 }
@@ -192,9 +189,9 @@ Error in_this_plan(Error error, const char* key) {
   return std::move(error).in_file(document_name()).at_key(key);
 }
 
-/// How a step of the prediction ends; plans of earlier versions do not say: with nothing.
+/// How a step of the prediction ends.
 Status read_update(const JsonFields& root, const cost::Profile& profile, PlanPipeline& pipeline) {
-  OMNIBAL_ASSIGN(const std::string name, root.text_or("update", "none"));
+  OMNIBAL_ASSIGN(const std::string name, root.text("update"));
   const Result<simulate::Reduction> update = simulate::parse_reduction(name);
   if (!update) return in_this_plan(update.error(), "update");
   pipeline.update = *update;
@@ -215,8 +212,7 @@ Result<ScheduleChoice> read_schedule_choice(const JsonFields& root) {
   OMNIBAL_ASSIGN(const Json* json, root.object("schedule"));
   const JsonFields fields(*json, document_name(), "schedule");
   OMNIBAL_ASSIGN(const std::string name, fields.text("kind"));
-  // Plans of the first version have a stage a rank and do not say so.
-  OMNIBAL_ASSIGN(const std::int64_t chunks, fields.integer_or("chunks", 1, 1, kMostChunks));
+  OMNIBAL_ASSIGN(const std::int64_t chunks, fields.integer("chunks", 1, kMostChunks));
   Result<schedule::ScheduleKind> kind = schedule::parse_schedule_kind(name);
   if (!kind) return in_this_plan(std::move(kind).error(), "schedule.kind");
   return ScheduleChoice{*kind, chunks};

@@ -165,13 +165,15 @@ Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& 
   OMNIBAL_ASSIGN(const OneFOneBChoices choices, one_f_one_b_choices(one_f_one_b, plan));
   OMNIBAL_RETURN_IF_ERROR(choose_own(problem, choices, plan));
   OMNIBAL_ASSIGN(const StepPipeline pipeline, predicted_pipeline(problem, plan));
+  if (!pipeline.end.empty()) plan.update = simulate::Reduction::kDistributed;
   const steps::StepTable dealt = order_steps(pipeline, request.threads, plan);
   OMNIBAL_ASSIGN(plan.sensitivity, sensitivity_of(plan, problem, pipeline));
   OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
   const AblationTask task{corpus, plan, one_f_one_b, choices.two_steps, &dealt};
-  const OwnPipeline own{problem, choices.joint.pipeline};
+  const PipelineChoice joint = choices.joint_row();
+  const OwnPipeline own{problem, joint};
   OMNIBAL_ASSIGN(plan.ablation, ablation_of(paper, task, own, progress));
-  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, plan.cluster, problem, pipeline, plan));
+  OMNIBAL_RETURN_IF_ERROR(predict(corpus, model, problem, pipeline, plan));
   if (request.zero3_flops) {
     OMNIBAL_ASSIGN(plan.zero3, zero3_of(corpus, model, request, paper, plan));
   }
@@ -179,6 +181,22 @@ Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& 
     OMNIBAL_ASSIGN(plan.layouts, compare_layouts({model, request, plan, request.layouts}));
   }
   return {};
+}
+
+Status check_trains(const cost::Profile& profile) {
+  if (std::ranges::any_of(profile.layers, &cost::LayerProfile::trainable)) return {};
+  return Error(ErrorCode::kInvalidArgument, "every part is frozen: nothing would be trained")
+      .at_key("--freeze")
+      .with_hint("leave out a part, or give it adapters: --lora");
+}
+
+/// A measured profile has the tower where and as wide as it was in its run.
+Status check_request(const PlanRequest& request) {
+  if (!request.profile || request.layouts.empty()) return {};
+  return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the layout of its run")
+      .at_key("--layout")
+      .with_value(std::string(to_string(request.layouts.front())))
+      .with_hint("leave --profile out: the other layouts' costs are analytic");
 }
 
 }  // namespace
@@ -206,6 +224,7 @@ Result<std::int64_t> micro_batches_of(const PlanRequest& request) {
 Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& model,
                        const cluster::ClusterSpec& cluster, const PlanRequest& request,
                        const Progress& progress) {
+  OMNIBAL_RETURN_IF_ERROR(check_request(request));
   Plan plan;
   plan.model_name = model.name;
   plan.cluster = cluster;
@@ -216,6 +235,7 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
   plan.free_links = request.free_links;
   OMNIBAL_ASSIGN(plan.micro_batches, micro_batches_of(request));
   OMNIBAL_ASSIGN(plan.profile, profile_for(model, cluster, request, request.sizes));
+  OMNIBAL_RETURN_IF_ERROR(check_trains(plan.profile));
   plan.data_options = data_options(request, plan.micro_batches);
   if (request.caps) OMNIBAL_RETURN_IF_ERROR(choose_caps(corpus, request, progress, plan));
   if (!request.profile) plan.profile.load = full_pack(plan.data_options.limits);

@@ -34,22 +34,11 @@ std::int64_t peak_bytes(std::span<const metrics::RankSummary> ranks) {
   return std::ranges::max_element(ranks, {}, &metrics::RankSummary::peak_bytes)->peak_bytes;
 }
 
-/// The largest of each part of a load.
-cost::Load worst_load(std::span<const metrics::PackLoad> loads) {
-  cost::Load worst;
-  for (const metrics::PackLoad& pack : loads) {
-    const cost::Load load = metrics::to_load(pack);
-    worst.vision_units = std::max(worst.vision_units, load.vision_units);
-    worst.tokens = std::max(worst.tokens, load.tokens);
-    worst.token_pairs = std::max(worst.token_pairs, load.token_pairs);
-  }
-  return worst;
-}
-
 std::int64_t peak_bytes_worst_pack(const Plan& plan, const PipelineProblem& problem) {
-  return peak_bytes(summarize_on(problem.lists, cost::with_choices(plan.profile, plan.choices),
-                                 worst_load(plan.data.loads), plan.cuts, plan.recompute)
-                        .ranks);
+  return peak_bytes(
+      simulate::ranked_stages(problem.lists, cost::with_choices(plan.profile, plan.choices),
+                              metrics::largest_load(plan.data.loads), plan.cuts, plan.recompute)
+          .ranks);
 }
 
 }  // namespace
@@ -60,7 +49,7 @@ Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step) {
   return end;
 }
 
-Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan) {
+Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, const Plan& plan) {
   StepPipeline pipeline{.schedule = problem.schedule,
                         .stages = simulate::chosen_stage_costs(
                             simulate::pipeline_layers(plan.profile), plan.cuts, plan.choices),
@@ -69,19 +58,17 @@ Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& pl
   pipeline.links = links_of_ranks(plan.cluster, plan.sizes, problem.lists);
   OMNIBAL_ASSIGN(pipeline.end,
                  timed_end({plan.profile, plan.cuts, problem.lists, plan.cluster, plan.sizes}));
-  if (!pipeline.end.empty()) plan.update = simulate::Reduction::kDistributed;
   return pipeline;
 }
 
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
-               const cluster::ClusterSpec& cluster, const PipelineProblem& problem,
-               const StepPipeline& pipeline, Plan& plan) {
+               const PipelineProblem& problem, const StepPipeline& pipeline, Plan& plan) {
   const std::vector<double> seconds =
       step_seconds(pipeline, *plan.data.steps, plan.data.loads, problem.threads);
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const auto gpus = static_cast<double>(plan.sizes.gpus());
   const cost::Load all = placed_load(corpus, plan);
-  OMNIBAL_ASSIGN(const double flops, model_flops(model, cluster, all));
+  OMNIBAL_ASSIGN(const double flops, model_flops(model, plan.cluster, all));
   plan.prediction = {
       .step_s = total / static_cast<double>(seconds.size()),
       .gpu_days = total * gpus / 86400,
@@ -90,7 +77,7 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
       .peak_bytes_worst_pack = peak_bytes_worst_pack(plan, problem),
       .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
       .tokens_per_s_per_gpu = all.tokens / (total * gpus),
-      .mfu = flops / (total * gpus * cluster.peak_flops)};
+      .mfu = flops / (total * gpus * plan.cluster.peak_flops)};
   plan.bound_gpu_days =
       useful_seconds(plan.profile, all) * static_cast<double>(plan.sizes.tp) / 86400;
   return {};

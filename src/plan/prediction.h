@@ -14,13 +14,11 @@ namespace omnibal::plan {
 /// memory or the parameters are not known).
 Result<simulate::StepEnd> timed_end(const simulate::StepEndCase& step);
 
-/// The plan's stages, links and end of the step, ready to be simulated; `plan.update` becomes kNone
-/// where the end cannot be timed.
-Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, Plan& plan);
+/// The plan's stages, links and, where it can be timed, end of the step, ready to be simulated.
+Result<StepPipeline> predicted_pipeline(const PipelineProblem& problem, const Plan& plan);
 
 /// Fills `plan.prediction` and `plan.bound_gpu_days`; everything else of `plan` must be chosen.
 Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
-               const cluster::ClusterSpec& cluster, const PipelineProblem& problem,
-               const StepPipeline& pipeline, Plan& plan);
+               const PipelineProblem& problem, const StepPipeline& pipeline, Plan& plan);
 
 }  // namespace omnibal::plan

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "omnibal/metrics/stages.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/recompute/bar.h"
 #include "omnibal/schedule/fullest.h"
@@ -26,14 +25,5 @@ recompute::MemoryProbe memory_probe(const HeldByRanks& held,
                                     std::span<const recompute::BarLayer> layers,
                                     std::span<const cost::LayerCost> costs,
                                     const partition::Cuts& cuts);
-
-/// Stages on the ranks of `schedule`, with a load in every micro-batch, and those ranks.
-struct RankedStages {
-  std::vector<metrics::StageSummary> stages;
-  std::vector<metrics::RankSummary> ranks;
-};
-RankedStages summarize_on(const schedule::Schedule& schedule, const cost::Profile& profile,
-                          const cost::Load& load, const partition::Cuts& cuts,
-                          const recompute::RecomputeMask& recompute);
 
 }  // namespace omnibal::plan

@@ -16,32 +16,24 @@ std::optional<PipelineChoice> start_of(const Result<PipelineChoice>& two_steps) 
 }  // namespace
 
 Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, const Plan& plan) {
-  OneFOneBChoices choices;
-  const Result<PipelineChoice> two_steps = choose_pipeline(problem);
-  if (!two_steps && two_steps.error().code != ErrorCode::kMemoryInfeasible) {
-    return two_steps.error();
-  }
-  if (two_steps) {
-    choices.two_steps = *two_steps;
+  const Result<PipelineChoice> fitting = choose_pipeline(problem);
+  if (!fitting && fitting.error().code != ErrorCode::kMemoryInfeasible) return fitting.error();
+  PipelineChoice two_steps;
+  if (fitting) {
+    two_steps = *fitting;
   } else {
     OMNIBAL_ASSIGN(partition::Cuts cuts, cuts_by(PartitionMethod::kBmp, problem));
-    choices.two_steps = whole_layers(std::move(cuts), recompute::recompute_full(problem.layers));
+    two_steps = whole_layers(std::move(cuts), recompute::recompute_full(problem.layers));
   }
-  Result<JointChoice> joint = choose_jointly(problem, plan, start_of(two_steps));
-  choices.joint = joint ? *std::move(joint) : JointChoice{choices.two_steps, {}};
-  return choices;
+  return OneFOneBChoices{std::move(two_steps), choose_jointly(problem, plan, start_of(fitting))};
 }
 
 Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan) {
-  JointChoice choice = choices.joint;
-  if (problem.kind == schedule::ScheduleKind::kOneFOneB) {
-    // Its rows would hide that nothing fits; named choices may where whole layers do not.
-    if (!choose_pipeline(problem)) {
-      OMNIBAL_RETURN_IF_ERROR(choose_jointly(problem, plan, std::nullopt));
-    }
-  } else {
-    OMNIBAL_ASSIGN(choice, choose_jointly(problem, plan, start_of(choose_pipeline(problem))));
-  }
+  const bool is_one_f_one_b = problem.kind == schedule::ScheduleKind::kOneFOneB;
+  OMNIBAL_ASSIGN(JointChoice choice,
+                 is_one_f_one_b
+                     ? choices.joint
+                     : choose_jointly(problem, plan, start_of(choose_pipeline(problem))));
   plan.cuts = std::move(choice.pipeline.cuts);
   plan.recompute = std::move(choice.pipeline.recompute);
   plan.choices = std::move(choice.pipeline.choices);
@@ -49,7 +41,7 @@ Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices
       check_host_memory({problem.lists, plan.profile, problem.full_load, plan.cuts, plan.choices},
                         plan.cluster.host_share_bytes()));
   plan.certificate = std::move(choice.certificate);
-  RankedStages ranked = stages_at_caps(plan, problem);
+  simulate::RankedStages ranked = stages_at_caps(plan, problem);
   plan.stages = std::move(ranked.stages);
   plan.ranks = std::move(ranked.ranks);
   return {};

@@ -18,11 +18,7 @@ constexpr std::array kParts = {Named{ModelPart::kVision, "vision"},
 constexpr std::array kFactors = {0.9, 1.1};
 
 bool is_of(const cost::LayerProfile& layer, ModelPart part) {
-  if (!layer.kind) return false;
-  const bool vision = *layer.kind == model::LayerKind::kPatchEmbedding ||
-                      *layer.kind == model::LayerKind::kVisionBlock ||
-                      *layer.kind == model::LayerKind::kProjector;
-  return vision == (part == ModelPart::kVision);
+  return layer.kind && model::is_vision(*layer.kind) == (part == ModelPart::kVision);
 }
 
 /// Mean seconds of a step of the epoch with `choice`, on the links of `pipeline`.

@@ -49,23 +49,42 @@ LimitTask limit_task(const SizeTask& task, const TrainingTarget& target) {
           .threads = 1};
 }
 
+/// Usable samples that fit in a pack under some caps.
+struct Held {
+  std::int64_t samples = 0;
+  cost::Load mean;
+};
+
+Held held_by(const LimitProblem& problem, const CapPrediction& caps) {
+  const std::int64_t multiple = problem.task.asked.rules.token_multiple;
+  const std::int64_t tokens = caps.token_cap / multiple * multiple;
+  Held held;
+  for (std::size_t i = 0; i < problem.usable.tokens.size(); ++i) {
+    if (problem.usable.vision[i] > caps.vision_cap || problem.usable.tokens[i] > tokens) continue;
+    const auto length = static_cast<double>(problem.usable.tokens[i]);
+    ++held.samples;
+    held.mean.vision_units += problem.usable.vision[i];
+    held.mean.tokens += length;
+    held.mean.token_pairs += length * length;
+  }
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, held.samples));
+  held.mean = {held.mean.vision_units / count, held.mean.tokens / count,
+               held.mean.token_pairs / count};
+  return held;
+}
+
 /// Shares of the time in which sizes.gpus() devices train one sample.
 Result<TimeShares> shares_of(const SizeTask& task, const TrainingTarget& target,
                              const cost::Load& mean, const CapPrediction& prediction) {
-  const auto tp = static_cast<double>(target.sizes.tp);
-  DeviceSeconds seconds;
+  PlanRequest free = task.request;
+  free.free_links = true;
+  OMNIBAL_ASSIGN(const cost::Profile without_links,
+                 profile_for(task.model, task.cluster, free, target.sizes));
+  OMNIBAL_ASSIGN(DeviceSeconds seconds, device_seconds({task.model, task.cluster, target.sizes.tp,
+                                                        target.profile, without_links},
+                                                       mean));
+  if (task.request.profile) seconds.once = seconds.split = seconds.busy;
   seconds.all = prediction.seconds_per_sample * static_cast<double>(target.sizes.gpus());
-  seconds.busy = useful_seconds(target.profile, mean) * tp;
-  seconds.split = seconds.once = seconds.busy;
-  if (!task.request.profile) {
-    const cost::AnalyticOptions free{
-        .tp = target.sizes.tp, .dp = target.sizes.dp, .heads = task.request.heads};
-    OMNIBAL_ASSIGN(const cost::Profile no_links,
-                   cost::analytic_profile(task.model, task.cluster, free));
-    OMNIBAL_ASSIGN(const cost::Profile alone, cost::analytic_profile(task.model, task.cluster, {}));
-    seconds.split = useful_seconds(no_links, mean) * tp;
-    seconds.once = useful_seconds(alone, mean);
-  }
   seconds.recompute = seconds.busy * prediction.recompute_share / (1 - prediction.recompute_share);
   return time_shares(seconds);
 }
@@ -76,9 +95,11 @@ Result<SizeCandidate> candidate_of(const SizeTask& task, const TrainingTarget& t
                           .schedule = {target.schedule, target.chunks},
                           .prediction = prediction,
                           .shares = {}};
+  const Held held = held_by(problem, prediction);
+  candidate.rejected = problem.usable.size() - held.samples;
   candidate.gpu_days = prediction.seconds_per_sample *
-                       static_cast<double>(problem.usable.size() * target.sizes.gpus()) / 86400;
-  OMNIBAL_ASSIGN(candidate.shares, shares_of(task, target, problem.mean, prediction));
+                       static_cast<double>(held.samples * target.sizes.gpus()) / 86400;
+  OMNIBAL_ASSIGN(candidate.shares, shares_of(task, target, held.mean, prediction));
   return candidate;
 }
 

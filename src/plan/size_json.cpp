@@ -19,6 +19,7 @@ Json to_json(const SizeCandidate& candidate) {
           {"vision_cap", prediction.vision_cap},
           {"token_cap", prediction.token_cap},
           {"seconds_per_sample", prediction.seconds_per_sample},
+          {"rejected", candidate.rejected},
           {"gpu_days", candidate.gpu_days},
           {"peak_bytes", prediction.peak_bytes},
           {"shares", to_json(candidate.shares)},

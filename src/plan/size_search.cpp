@@ -74,8 +74,11 @@ Status check_batch(const SizeTask& task, const cluster::ParallelSizes& sizes) {
 }
 
 bool better(const SizeCandidate& a, const SizeCandidate& b) {
-  return std::tie(a.gpu_days, a.sizes.tp, a.sizes.pp, a.schedule.kind, a.schedule.chunks) <
-         std::tie(b.gpu_days, b.sizes.tp, b.sizes.pp, b.schedule.kind, b.schedule.chunks);
+  const auto key = [](const SizeCandidate& one) {
+    return std::tie(one.rejected, one.gpu_days, one.sizes.tp, one.sizes.pp, one.schedule.kind,
+                    one.schedule.chunks);
+  };
+  return key(a) < key(b);
 }
 
 /// Predicts all shapes and adds them to `choice`, best first; the errors of those that do not fit.
@@ -104,7 +107,7 @@ std::vector<Error> look_at(const SizeTask& task, const std::vector<RunShape>& sh
 }
 
 /// Sizes whose time without what the first schedule leaves idle is less than the best one's, and
-/// sizes that do not fit with it: through the other schedules.
+/// sizes with which not all samples fit: through the other schedules.
 std::vector<RunShape> with_other_schedules(const SizeTask& task, const SizeChoice& first) {
   std::vector<RunShape> shapes;
   const auto add = [&](const cluster::ParallelSizes& sizes) {
@@ -113,7 +116,8 @@ std::vector<RunShape> with_other_schedules(const SizeTask& task, const SizeChoic
     }
   };
   for (const SizeCandidate& candidate : first.ranked) {
-    if (candidate.gpu_days * (1 - candidate.shares.idle) < first.best().gpu_days) {
+    if (candidate.rejected > 0 ||
+        candidate.gpu_days * (1 - candidate.shares.idle) < first.best().gpu_days) {
       add(candidate.sizes);
     }
   }
@@ -157,9 +161,11 @@ std::vector<ScheduleSpec> searched_schedules(std::optional<std::int64_t> chunks)
 
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) {
   OMNIBAL_ASSIGN(SizeChoice choice, first_look(task, progress));
+  const std::int64_t fewest_rejected = choice.best().rejected;
   const double worth = kMargin * choice.best().gpu_days;
   const std::size_t refined = std::min(kRefined, choice.ranked.size());
   for (std::size_t i = 0; i < refined && choice.ranked[i].gpu_days <= worth; ++i) {
+    if (choice.ranked[i].rejected > fewest_rejected) break;
     report(progress, "choosing caps of the best sizes", static_cast<std::int64_t>(i),
            static_cast<std::int64_t>(refined));
     Result<SizeCandidate> full =
@@ -170,7 +176,10 @@ Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) 
   SizeCandidate& best = choice.ranked.front();
   best.reason = why_it_wins(best.shares);
   for (SizeCandidate& other : std::span(choice.ranked).subspan(1)) {
-    other.reason = why_it_loses({other.shares, other.gpu_days}, {best.shares, best.gpu_days});
+    other.reason = other.rejected > best.rejected
+                       ? fmt::format("{} samples fit in no pack, {} in the best", other.rejected,
+                                     best.rejected)
+                       : why_it_loses({other.shares, other.gpu_days}, {best.shares, best.gpu_days});
   }
   return choice;
 }

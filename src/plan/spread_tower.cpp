@@ -14,8 +14,7 @@ constexpr double kOptimizerBytes = 12;  // fp32 weight and two moments
 constexpr double kGatheredLayers = 2;   // the one that computes and the one ahead
 
 bool is_vision(const cost::LayerProfile& layer) {
-  return layer.kind == model::LayerKind::kPatchEmbedding ||
-         layer.kind == model::LayerKind::kVisionBlock || layer.kind == model::LayerKind::kProjector;
+  return layer.kind && model::is_vision(*layer.kind);
 }
 
 /// How many devices hold the tower together.

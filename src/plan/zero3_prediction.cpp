@@ -17,18 +17,6 @@ namespace {
 
 constexpr std::int64_t kStepsPerChunk = 16;
 
-/// The largest of each part of a load.
-cost::Load worst_load(std::span<const metrics::PackLoad> loads) {
-  cost::Load worst;
-  for (const metrics::PackLoad& pack : loads) {
-    const cost::Load load = metrics::to_load(pack);
-    worst.vision_units = std::max(worst.vision_units, load.vision_units);
-    worst.tokens = std::max(worst.tokens, load.tokens);
-    worst.token_pairs = std::max(worst.token_pairs, load.token_pairs);
-  }
-  return worst;
-}
-
 /// What runs on every rank; collectives are part of the achieved rate.
 simulate::Zero3Case zero3_case(const cost::Profile& profile,
                                const recompute::RecomputeMask& recompute, std::int64_t gpus) {
@@ -63,7 +51,7 @@ Result<Zero3Run> run_epoch(const simulate::Zero3Case& zero3, const steps::StepTa
                .step_s = total / static_cast<double>(table.num_steps),
                .gpu_days = total * static_cast<double>(zero3.num_ranks) / 86400,
                .recomputed_layers = std::ranges::count(zero3.recompute, true)};
-  OMNIBAL_ASSIGN(run.peak_bytes, peak_of(zero3, worst_load(loads)));
+  OMNIBAL_ASSIGN(run.peak_bytes, peak_of(zero3, metrics::largest_load(loads)));
   return run;
 }
 
@@ -108,7 +96,7 @@ Result<Zero3Run> run_balanced(const Zero3Task& task, const cost::Profile& profil
 Result<recompute::RecomputeMask> least_recomputation(const Zero3Task& task,
                                                      const cost::Profile& profile,
                                                      std::span<const recompute::BarLayer> layers) {
-  const cost::Load worst = worst_load(task.planned_packs);
+  const cost::Load worst = metrics::largest_load(task.planned_packs);
   OMNIBAL_RETURN_IF_ERROR(peak_of(zero3_case(profile, {}, task.gpus), worst));
   return recompute::bar({layers, {}, task.memory_bytes},
                         [&](StageIndex, const recompute::RecomputeMask& mask) {
@@ -149,7 +137,7 @@ Result<Zero3Prediction> predict_zero3(const Zero3Task& task) {
   zero3.achieved_flops = cluster.achieved_flops;
   OMNIBAL_ASSIGN(const cost::Profile profile,
                  cost::analytic_profile(task.model, cluster, {.tp = 1, .dp = task.gpus}));
-  const cost::Load worst = worst_load(task.planned_packs);
+  const cost::Load worst = metrics::largest_load(task.planned_packs);
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(profile, worst, 1));
   const std::vector<recompute::BarLayer> layers =
       recompute::bar_layers(profile, cost::evaluate(profile, worst));

@@ -83,6 +83,12 @@ Result<ScheduleKind> parse_schedule_kind(std::string_view text) {
   return parse_name(kKinds, "schedule", "schedule", text);
 }
 
+std::int32_t num_chunks(const Schedule& schedule) {
+  const std::ptrdiff_t spread = schedule.spread_ranks.empty() ? 0 : 1;
+  return static_cast<std::int32_t>(std::count(
+      schedule.stage_rank.begin() + spread, schedule.stage_rank.end(), schedule.stage_rank.back()));
+}
+
 std::int32_t fewest_chunks(ScheduleKind kind) {
   return kind == ScheduleKind::kInterleaved || kind == ScheduleKind::kZbV ? 2 : 1;
 }

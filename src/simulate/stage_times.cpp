@@ -77,8 +77,10 @@ std::vector<StageCost> chosen_stage_costs(const PipelineLayers& layers, const pa
     const std::int32_t choice = choices[layer];
     if (choice == cost::kKeepEverything) return nullptr;
     if (choice == cost::kRecomputeAll) return &layers.times[layer].recompute_s;
-    return &layers.times[layer]
-                .choice_s[static_cast<std::size_t>(choice - cost::kFirstNamedChoice)];
+    const std::vector<cost::LinearCost>& named = layers.times[layer].choice_s;
+    const auto k = static_cast<std::size_t>(choice - cost::kFirstNamedChoice);
+    return k < named.size() ? &named[k]
+                            : nullptr;  // a layer without backward has none: it pays nothing
   });
 }
 

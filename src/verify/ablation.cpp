@@ -17,7 +17,7 @@ constexpr std::size_t kPaperRows = 4;
 
 /// Names of the rows. Where the plan has other packs than the paper's packer makes with the paper's
 /// caps, the first four rows are of those and +packs is of its own; +schedule is there where the
-/// plan's schedule is not 1F1B (plans of the first version lack it).
+/// plan's schedule is not 1F1B.
 std::vector<std::string> row_names(const Json& rows, bool other_schedule) {
   const auto has = [&](const std::string& name) {
     return std::ranges::any_of(rows, [&](const Json& row) {
@@ -27,7 +27,7 @@ std::vector<std::string> row_names(const Json& rows, bool other_schedule) {
   std::vector<std::string> names = {"baseline", "+data", "+model", "+memory"};
   if (has("+packs")) names.emplace_back("+packs");
   names.emplace_back("+joint");
-  if (other_schedule && has("+schedule")) names.emplace_back("+schedule");
+  if (other_schedule) names.emplace_back("+schedule");
   names.insert(names.end(), {"+steps", "+order"});
   return names;
 }
@@ -79,9 +79,14 @@ Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields
   if (size == 0 || (with_packs && batch < size)) return StepCounts{};
   const double step = static_cast<double>(
       with_packs ? batch / size : plan.steps()->micro_batches * plan.steps()->dp);
-  const double fewest =
-      std::ceil(static_cast<double>(plan.pack_samples().size()) / static_cast<double>(size));
-  const double most = fewest + static_cast<double>(plan.steps()->dp);
+  const auto batches = [size](std::size_t samples) {
+    return std::ceil(static_cast<double>(samples) / static_cast<double>(size));
+  };
+  const double fewest = batches(plan.pack_samples().size());
+  // The paper's packs may hold samples that the plan's caps reject.
+  const double most =
+      batches(with_packs ? plan.sample_tokens().size() : plan.pack_samples().size()) +
+      static_cast<double>(plan.steps()->dp);
   return StepCounts{std::max(1.0, std::floor(fewest / step)), std::ceil(most / step)};
 }
 

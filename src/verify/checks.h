@@ -93,6 +93,7 @@ Finding check_recompute(const plan::PlanReader& plan);
 Finding check_memory(const plan::PlanReader& plan);
 Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& options);
 Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& options);
+Finding check_explanations(const plan::PlanReader& plan, const VerifyOptions& options);
 
 Finding check_inputs(const plan::PlanReader& plan, const std::string& directory);
 

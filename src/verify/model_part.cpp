@@ -3,9 +3,8 @@
 #include <limits>
 
 #include "checks.h"
-#include "omnibal/metrics/stages.h"
 #include "omnibal/plan/plan_pipeline.h"
-#include "omnibal/simulate/stage_memory.h"
+#include "omnibal/simulate/ranked_stages.h"
 
 namespace omnibal::verify {
 namespace {
@@ -21,47 +20,22 @@ Result<cost::Load> load_at_caps(const plan::PlanReader& plan) {
 }
 
 /// Stages and ranks of the plan, the same load in every micro-batch.
-struct RankedStages {
-  std::vector<metrics::StageSummary> stages;
-  std::vector<metrics::RankSummary> ranks;
-};
-
-Result<RankedStages> stages_at(const plan::PlanReader& plan, const cost::Load& load) {
+Result<simulate::RankedStages> stages_at(const plan::PlanReader& plan, const cost::Load& load) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   OMNIBAL_RETURN_IF_ERROR(cost::check_bytes(*plan.profile(), load, plan.steps()->micro_batches));
-  const schedule::Schedule& schedule = pipeline.schedule;
-  const std::vector<cost::Load> loads(static_cast<std::size_t>(schedule.num_micro_batches), load);
-  RankedStages found;
-  found.stages = metrics::summarize_stages(cost::evaluate(pipeline.profile, load),
-                                           partition::first_layers(pipeline.cuts),
-                                           pipeline.recompute, schedule::in_flight(schedule));
-  const std::vector<std::int64_t> of_stages = simulate::peak_bytes_of_stages(
-      schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
-  for (std::size_t s = 0; s < found.stages.size(); ++s) {
-    found.stages[s].rank = schedule.stage_rank[s].value();
-    found.stages[s].peak_bytes = of_stages[s];
-  }
-  found.ranks = metrics::summarize_ranks(found.stages);
-  const std::vector<std::int64_t> of_ranks =
-      simulate::peak_bytes(schedule, pipeline.profile, pipeline.cuts, pipeline.recompute, loads);
-  for (std::size_t r = 0; r < found.ranks.size(); ++r) found.ranks[r].peak_bytes = of_ranks[r];
-  return found;
+  return simulate::ranked_stages(pipeline.schedule, pipeline.profile, load, pipeline.cuts,
+                                 pipeline.recompute);
 }
 
-Result<RankedStages> stages_at_caps(const plan::PlanReader& plan) {
+Result<simulate::RankedStages> stages_at_caps(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const cost::Load load, load_at_caps(plan));
   return stages_at(plan, load);
 }
 
 /// Peak of the fullest rank with the largest of each load of the packs in every micro-batch.
 Result<std::int64_t> peak_at_worst_pack(const plan::PlanReader& plan) {
-  metrics::PackLoad worst;
-  for (const metrics::PackLoad& load : plan.pack_loads()) {
-    worst.vision_units = std::max(worst.vision_units, load.vision_units);
-    worst.tokens = std::max(worst.tokens, load.tokens);
-    worst.token_pairs = std::max(worst.token_pairs, load.token_pairs);
-  }
-  OMNIBAL_ASSIGN(const RankedStages found, stages_at(plan, metrics::to_load(worst)));
+  OMNIBAL_ASSIGN(const simulate::RankedStages found,
+                 stages_at(plan, metrics::largest_load(plan.pack_loads())));
   return std::ranges::max_element(found.ranks, {}, &metrics::RankSummary::peak_bytes)->peak_bytes;
 }
 
@@ -75,15 +49,11 @@ Status check_stage(const Json& claimed, const metrics::StageSummary& stage) {
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "kept_bytes", stage.kept_bytes));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "transient_bytes", stage.transient_bytes));
   OMNIBAL_RETURN_IF_ERROR(agree(claimed, "in_flight", stage.in_flight));
-  if (claimed.contains("rank")) {
-    OMNIBAL_RETURN_IF_ERROR(agree(claimed, "rank", std::int64_t{stage.rank}));
-  }
+  OMNIBAL_RETURN_IF_ERROR(agree(claimed, "rank", std::int64_t{stage.rank}));
   return agree(claimed, "peak_bytes", stage.peak_bytes);
 }
 
-/// Plans of the first version do not list their ranks: each runs one stage.
 Status check_ranks(const Json& partition, const std::vector<metrics::RankSummary>& ranks) {
-  if (!partition.contains("ranks")) return {};
   OMNIBAL_ASSIGN(const Json* claimed,
                  JsonFields(partition, document_name(), "partition").array("ranks"));
   if (claimed->size() != ranks.size()) {
@@ -119,7 +89,7 @@ Finding check_parallel(const plan::PlanReader& plan) {
 }
 
 Finding check_partition(const plan::PlanReader& plan) {
-  OMNIBAL_ASSIGN(const RankedStages found, stages_at_caps(plan));
+  OMNIBAL_ASSIGN(const simulate::RankedStages found, stages_at_caps(plan));
   const std::vector<metrics::StageSummary>& stages = found.stages;
   OMNIBAL_ASSIGN(const Json* partition,
                  JsonFields(plan.document(), document_name()).object("partition"));
@@ -150,7 +120,7 @@ Finding check_recompute(const plan::PlanReader& plan) {
 }
 
 Finding check_memory(const plan::PlanReader& plan) {
-  OMNIBAL_ASSIGN(const RankedStages found, stages_at_caps(plan));
+  OMNIBAL_ASSIGN(const simulate::RankedStages found, stages_at_caps(plan));
   const JsonFields root(plan.document(), document_name());
   OMNIBAL_ASSIGN(const std::int64_t limit,
                  root.integer("memory_bytes", 0, std::numeric_limits<std::int64_t>::max()));

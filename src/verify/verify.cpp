@@ -38,7 +38,8 @@ std::vector<NamedCheck> model_checks(const plan::PlanReader& plan, const VerifyO
           {"recompute", [&] { return check_recompute(plan); }},
           {"memory", [&] { return check_memory(plan); }},
           {"prediction", [&, options] { return check_prediction(plan, options); }},
-          {"ablation", [&, options] { return check_ablation(plan, options); }}};
+          {"ablation", [&, options] { return check_ablation(plan, options); }},
+          {"explanations", [&, options] { return check_explanations(plan, options); }}};
 }
 
 }  // namespace

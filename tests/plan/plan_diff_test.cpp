@@ -51,5 +51,17 @@ TEST(PlanDiff, WhatOnePlanDoesNotSayIsNull) {
   EXPECT_TRUE(changes[0].other.is_null());
 }
 
+TEST(PlanDiff, WhatOnlyTheOtherPlanSaysIsNotLost) {
+  const codec::Json there = {{"limits", {{"token_cap", 4096}, {"max_samples", 8}}},
+                             {"recompute_choice", {{"3", "mlp"}}}};
+  const codec::Json here = {{"limits", {{"token_cap", 4096}}}};
+  const auto changes = plan_changes(there, here);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].key, "limits.max_samples");
+  EXPECT_EQ(changes[0].other, 8);
+  EXPECT_TRUE(changes[0].now.is_null());
+  EXPECT_EQ(changes[1].key, "recompute_choice.3");
+}
+
 }  // namespace
 }  // namespace omnibal::plan

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import ask, refuse, write_lengths
+from conftest import PAPER_PLAN, ask, refuse, write_lengths
 
 ROWS = [(1 + i % 4, 300 * (1 + i % 4) + 7 * i % 200, 1 + i % 4) for i in range(120)]
 LIMITS = ["--vision-cap", 9, "--token-cap", 4096, "--dp", 4, "--micro-batches", 2]
@@ -111,3 +111,10 @@ def test_a_plan_with_a_model_is_kept_too(tmp_path):
     assert again["reused"] and again["prediction"] == first["prediction"]
     error = refuse(3, *request, "--memory", "70GB")
     assert error["code"] == "stale_plan" and error["where"]["key"] == "memory"
+
+
+def test_a_plan_of_another_zero3_rate_is_stale(small_corpus, tmp_path):
+    command = ["plan", small_corpus, *PAPER_PLAN, "--reuse", "--out", tmp_path / "plan"]
+    ask(*command, "--zero3", 144)
+    assert ask(*command, "--zero3", 144)["reused"]
+    assert "zero3" in str(refuse(3, *command))

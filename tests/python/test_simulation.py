@@ -253,3 +253,6 @@ def test_vision_before_or_nested_adds_up_and_apart_uses_its_own_ranks():
         assert abs(sum(step["breakdown"].values()) - whole) <= 1e-9 * whole
     refuse(2, "simulate", "--profile", W_PROFILE, "--micro-batches", 16, "--vision", "nested")
     refuse(2, *flags, "--vision", "nested", "--vision-ranks", 2)
+    error = refuse(2, *flags, "--vision", "apart", "--vision-ranks", 17)
+    assert (error["value"], error["limit"]) == (17, 16)
+    assert ask(*flags, "--vision", "apart", "--vision-ranks", 16)["schedule"]["chunks"] == 1

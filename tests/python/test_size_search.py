@@ -2,11 +2,24 @@
 """`plan` without sizes: what is searched, what the plan says about it, and how few GPUs suffice."""
 
 import json
+import shutil
 
-from conftest import PAPER_PLAN, PAPER_RUN, ask, refuse
+from conftest import PAPER_PLAN, PAPER_RUN, ask, assign, refuse, run
 
 MODEL = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 256,
          "--links", "free")
+
+
+def lie(directory, path, value):
+    document = json.loads((directory / "plan.json").read_text())
+    assign(path, value)(document)
+    (directory / "plan.json").write_text(json.dumps(document))
+
+
+def refused_by_verify(directory):
+    done = run("verify", directory, "--ignore-checksums", "--json")
+    assert done.returncode == 3
+    return [check["name"] for check in json.loads(done.stdout)["checks"] if not check["ok"]]
 
 
 def hours(count):
@@ -31,9 +44,39 @@ def test_an_open_schedule_is_searched_and_a_given_one_is_not(small_corpus, tmp_p
     assert {c["schedule"]["kind"] for c in candidates} == {"1f1b", "interleaved", "zb-h1", "zb-v"}
     assert plan["schedule"] == candidates[0]["schedule"]
     assert ask("verify", tmp_path / "plan")["ok"]
+    lie(tmp_path / "plan", ["search", "candidates", 0, "parallel", "tp"], 4)
+    assert refused_by_verify(tmp_path / "plan") == ["explanations"]
     given = ask("plan", small_corpus, *MODEL, *sizes, "--schedule", "1f1b", "--dry-run")
     assert "search" not in given and given["schedule"] == {"kind": "1f1b", "chunks": 1}
     assert plan["prediction"]["gpu_days"] < given["prediction"]["gpu_days"]
+
+
+def test_no_choice_wins_by_leaving_samples_out(small_corpus):
+    """Where memory is short, a choice that has no caps for the large samples takes least time."""
+    model = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 128,
+             "--memory", "45GB")
+    plan = ask("plan", small_corpus, *model, "--gpus", 16, "--dry-run")
+    candidates = plan["search"]["candidates"]
+    assert plan["rejected"] == candidates[0]["rejected"] == 0
+    assert any(c["rejected"] > 0 and c["gpu_days"] < candidates[0]["gpu_days"] for c in candidates)
+    lossy = next(c for c in candidates if c["rejected"] > 0)
+    assert str(lossy["rejected"]) in lossy["reason"]
+    few = ask("plan", small_corpus, *model, "--gpus", 64, "--hours", 1000, "--dry-run")
+    assert few["rejected"] == 0
+
+
+def test_what_a_measured_profile_says_is_not_overruled(small_corpus, tmp_path):
+    ask("profile", "--model", MODEL[1], "--cluster", "a100-80g", "--tp", 1, "--out", tmp_path / "p.json")
+    common = ("plan", small_corpus, *MODEL, "--gpus", 16, "--pp", 8, "--profile", tmp_path / "p.json", "--dry-run")
+    for flags in (("--tp", 1, "--freeze", "vision"), ("--tp", 1, "--lora", "llm"), ("--tp", 2)):
+        error = refuse(2, *common, *flags)
+        assert error["where"]["key"] == (flags[2] if len(flags) > 2 else "--tp")
+
+
+def test_a_plan_trains_something(small_corpus):
+    error = refuse(2, "plan", small_corpus, *MODEL, "--gpus", 16, "--tp", 2, "--pp", 4, "--freeze",
+                   "vision,projector,llm", "--dry-run")
+    assert error["where"]["key"] == "--freeze"
 
 
 def test_chunks_restrict_the_search(small_corpus):
@@ -60,7 +103,7 @@ def test_the_fewest_gpus_within_hours(small_corpus):
 def test_what_cannot_be_searched(small_corpus):
     assert "--gpus" in refuse(2, "plan", small_corpus, *MODEL, "--dry-run")["hint"]
     refuse(2, "plan", small_corpus, *MODEL, "--hours", 0, "--dry-run")
-    error = refuse(2, "plan", small_corpus, *MODEL, "--hours", 0.001, "--gpus", 16, "--dry-run")
+    error = refuse(4, "plan", small_corpus, *MODEL, "--hours", 0.001, "--gpus", 16, "--dry-run")
     assert "16 GPUs" in error["message"]
 
 
@@ -79,6 +122,11 @@ def test_layouts_beside_a_plan(small_corpus, tmp_path):
                if row.get("vision", {}).get("tp") == 1)
     assert own["shares"]["replicated"] > 0.05
     assert ask("verify", tmp_path / "plan")["ok"]
+    for path, value in ((["layouts", "best"], "disjoint" if layouts["best"] != "disjoint" else "integrated"),
+                        (["layouts", "ranked", 0, "step_s"], 0.001)):
+        copy = shutil.copytree(tmp_path / "plan", tmp_path / f"lies-about-{path[-1]}")
+        lie(copy, path, value)
+        assert refused_by_verify(copy) == ["explanations"]
     only = ask("plan", small_corpus, *MODEL, *sizes, "--layout", "disjoint", "--dry-run")["layouts"]
     assert {row["layout"] for row in only["ranked"]} == {"integrated", "disjoint"}
 

@@ -59,6 +59,7 @@ enum class ErrorCode {
   kTooManyStages,
   kMemoryInfeasible,
   kNoFeasibleLimits,
+  kTooSlow,
   // Anything else (exit code 1).
   kWriteFailed,
   kWouldOverwrite,

@@ -58,4 +58,9 @@ std::vector<PackLoad> packed_loads(const GroupView& groups, const SampleColumns&
 /// As a padded micro-batch computes: B * t_max tokens, B * t_max^2 pairs.
 std::vector<PackLoad> padded_loads(const GroupView& groups, const SampleColumns& samples);
 
+/// The largest of each part. O(loads).
+cost::Load largest_load(std::span<const PackLoad> loads);
+/// There must be one. O(loads).
+cost::Load mean_load(std::span<const PackLoad> loads);
+
 }  // namespace omnibal::metrics

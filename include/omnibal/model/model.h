@@ -32,6 +32,8 @@ enum class LayerKind {
 
 /// "vision_block" and so on, as in profile files.
 std::string_view to_string(LayerKind kind);
+/// Of the tower or the projector.
+constexpr bool is_vision(LayerKind kind) { return kind <= LayerKind::kProjector; }
 /// Error: kOutOfRange, naming the accepted words.
 Result<LayerKind> parse_layer_kind(std::string_view text);
 

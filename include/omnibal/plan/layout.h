@@ -3,10 +3,9 @@
 // Layouts: where the vision tower runs. Its layers in the pipeline (integrated), on the devices of
 // the language pipeline beside their stages (colocated), or on devices of its own (disjoint).
 //
-//   OMNIBAL_ASSIGN(LayoutComparison layouts, compare_layouts({model, request, plan,
-//   {kColocated}})); layouts.ranked.front().layout;      // that of the shortest step
-//   layouts.ranked.back().reason;       // "recomputation takes 8.1 % of the time, 0.0 % in the
-//   best"
+//   request.layouts = {Layout::kColocated, Layout::kDisjoint};     // of a PlanRequest
+//   plan.layouts->ranked.front().layout;                           // that of the shortest step
+//   plan.layouts->ranked.back().reason;                            // what it loses by
 //
 // Not plans: a plan is integrated. The others are predicted for its packs and steps.
 #pragma once

@@ -70,7 +70,7 @@ struct CapPrediction {
   double seconds_per_sample = std::numeric_limits<double>::infinity();
   std::int64_t micro_batches = 0;  // a rank and step that come nearest to the global batch
   double samples_per_pack = 0;
-  std::int64_t peak_bytes = 0;  // of the fullest stage with a full pack in every micro-batch
+  std::int64_t peak_bytes = 0;  // of the fullest rank with a full pack in every micro-batch
   std::int64_t recomputed_layers = 0;
   double recompute_share = 0;  // of the busy time, at the mean pack
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlanCertificate: how far the slowest stage of a plan can be from the best one, and for each cut
+// PlanCertificate: how far the slowest rank of a plan can be from the best one, and for each cut
 // what becomes of a step if it moves by a layer.
 //
 //   plan.certificate.gap;                          // 0: no cuts and recomputation do better
@@ -17,11 +17,11 @@
 
 namespace omnibal::plan {
 
-/// Seconds of stages are those of the mean pack, seconds of a step the mean over the few steps by
+/// Seconds of ranks are those of the mean pack, seconds of a step the mean over the few steps by
 /// which cuts are judged, bytes those of a full pack.
 struct PlanCertificate {
-  double lower_bound_s = 0;  // no plan's slowest stage is faster
-  double bottleneck_s = 0;   // the slowest stage of the plan
+  double lower_bound_s = 0;  // no plan's slowest rank is faster
+  double bottleneck_s = 0;   // the slowest rank of the plan
   double gap = 0;            // bottleneck_s / lower_bound_s - 1
   bool proven = false;       // lower_bound_s is the least bottleneck itself
   double step_s = 0;         // of the plan

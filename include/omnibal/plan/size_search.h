@@ -52,8 +52,9 @@ struct SizeTask {
 struct SizeCandidate {
   cluster::ParallelSizes sizes;
   ScheduleSpec schedule;
-  CapPrediction prediction;  // with the caps that suit these sizes best, of those looked at
-  double gpu_days = 0;       // of an epoch
+  CapPrediction prediction;   // with the caps that suit these sizes best, of those looked at
+  std::int64_t rejected = 0;  // samples for which memory has no caps
+  double gpu_days = 0;        // of an epoch of the others
   TimeShares shares;
   /// How the caps were chosen where a plan's own search chose them; absent: the best of a few.
   std::optional<LimitChoice> caps = std::nullopt;
@@ -62,7 +63,8 @@ struct SizeCandidate {
 
 struct SizeChoice {
   std::int64_t gpus = 0;
-  std::vector<SizeCandidate> ranked;   // that fit, best first
+  /// That fit: those first that leave fewest samples out, then the fastest.
+  std::vector<SizeCandidate> ranked;
   std::vector<SizeCandidate> refused;  // that do not, and why
 
   const SizeCandidate& best() const { return ranked.front(); }
@@ -77,9 +79,10 @@ struct SizeChoice {
 /// kMemoryInfeasible and others where no sizes fit: why the last looked at do not.
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
 
-/// The fewest devices with which an epoch takes at most `hours`, of 1, 2, 3, 4, 6, 8, 12, ...
-/// nodes up to `most_gpus`; sizes chosen for each count looked at, fewest first. Error:
-/// kMemoryInfeasible, kInvalidArgument (not even `most_gpus` are enough: names their hours).
+/// The fewest devices with which an epoch takes at most `hours` and no more samples are left out
+/// than with `most_gpus`, of 1, 2, 3, 4, 6, 8, 12, ... nodes up to `most_gpus`; sizes chosen for
+/// each count looked at, fewest first. Error: kMemoryInfeasible, kTooSlow (not even `most_gpus` are
+/// enough: names their hours).
 Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
                                             std::int64_t most_gpus, const Progress& progress);
 

@@ -33,7 +33,7 @@ Result<VisionPlace> parse_vision_place(std::string_view text);
 
 struct VisionStage {
   VisionPlace place = VisionPlace::kNested;
-  std::int32_t num_ranks = 1;  // of kApart, behind those of the language pipeline
+  std::int32_t num_ranks = 1;  // of kApart, behind those of the language pipeline; each has work
 };
 
 /// `language` with a vision stage in front: its stages count from 1. Colocated, micro-batch m's
@@ -47,7 +47,8 @@ struct VisionStage {
 /// vision on one rank at a time would make all others wait. A rank holds about three micro-batches.
 ///
 /// kApart: rank i of q runs micro-batches m with m % q == i, as many forwards ahead of its
-/// backwards as let the first stage behind hold what its schedule has in flight.
+/// backwards as let the first stage behind hold what its schedule has in flight. q is at most the
+/// number of micro-batches.
 Schedule with_vision_stage(const Schedule& language, const VisionStage& vision);
 
 }  // namespace omnibal::schedule

@@ -83,6 +83,9 @@ struct ScheduleOptions {
 /// The fewest chunks that the kind takes.
 std::int32_t fewest_chunks(ScheduleKind kind);
 
+/// Stages that the rank of the last one runs, a spread stage aside: the schedule's chunks.
+std::int32_t num_chunks(const Schedule& schedule);
+
 /// Compute actions only; num_stages / chunks ranks. Any number of micro-batches, also fewer than
 /// ranks or no multiple of them. O(stages x micro-batches). Error: kInvalidArgument (no stages, no
 /// micro-batches, more than kMaxActions, chunks that the kind does not take or that do not divide
