@@ -74,7 +74,7 @@ def test_columns_first_equals_older_pillows():
         assert np.array_equal(resized(pixels, target, "horizontal-first"), expected), (source, target)
 
 
-@pytest.mark.parametrize("name, content", image_files.png_kinds(), ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize("name, content", list(image_files.png_kinds()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_png_equals_pillow(tmp_path, name, content):
     path = tmp_path / "a.jpeg"  # the name decides nothing
     path.write_bytes(content)
@@ -89,7 +89,7 @@ def test_every_format_equals_pillow(tmp_path):
 
 
 def test_what_the_tower_is_fed_equals_transformers(tmp_path):
-    """I10, I15, A21 and random sizes: within 1/255 of a channel's range before normalisation."""
+    """I10, I15, A21 and random sizes, to the last bit."""
     config = {"size": {"height": 96, "width": 96}, "image_mean": [0.485, 0.456, 0.406],
               "image_std": [0.229, 0.224, 0.225], "crop_to_patches": True, "min_patches": 1,
               "max_patches": 12, "do_center_crop": None, "resample": 3, "do_resize": True,
@@ -110,8 +110,7 @@ def test_what_the_tower_is_fed_equals_transformers(tmp_path):
         head, values = done.stdout.split(b"\n", 1)
         ours = np.frombuffer(values, np.float32).reshape(int(head.split()[0]), 3, 96, 96)
         assert ours.shape == expected.shape, (size, cap)
-        std = np.array(config["image_std"], np.float32)[:, None, None]
-        assert (np.abs(ours - expected) * std).max() <= 1 / 255, (size, cap)
+        assert np.array_equal(ours, expected), (size, cap)
 
 
 def test_files_that_are_no_pictures(tmp_path):
@@ -145,7 +144,7 @@ def test_names_are_only_bytes(tmp_path):
 
 
 def test_a_processor_that_does_more_is_refused_by_name(tmp_path):
-    Image.fromarray(image_files.picture(5, 4)).save(tmp_path / "a.png")
+    Image.fromarray(image_files.picture(5, 5)).save(tmp_path / "a.png")
     config = {"size": {"height": 96, "width": 96}, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
     for key, value in {"do_center_crop": True, "resample": 2, "size": {"shortest_edge": 336},
                        "image_std": [0.5, 0.0, 0.5], "do_normalize": False}.items():

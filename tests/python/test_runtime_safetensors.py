@@ -22,7 +22,7 @@ DTYPES = [np.bool_, np.uint8, np.int8, np.int16, np.uint16, np.float16, np.int32
 
 def copy(source, target, *shard_bytes):
     return subprocess.run([PROBE, source, target, *map(str, shard_bytes)], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, errors="replace", timeout=60)
 
 
 def random_tensors(seed, count=30):
@@ -68,7 +68,7 @@ def test_both_directions_in_shards(tmp_path):
         safetensors.numpy.save_file({name: tensors[name] for name in members}, source / file)
     weight_map = {name: file for file, members in shards.items() for name in members}
     (source / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
-    done = copy(source, target, 500)
+    done = copy(source, target, 200)
     assert done.returncode == 0, done.stderr
     index = json.loads((target / "model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == sum(values.nbytes for values in tensors.values())
