@@ -87,17 +87,16 @@ class Chat:
         return spans
 
     def encode(self, messages, tiles):
-        """Token ids (uint32) and mask (uint8) of a conversation whose pictures have `tiles` tiles."""
-        image, expanded, remaining = self.image, [], iter(tiles)
-        for message in messages:
-            parts = message["content"].split(PLACEHOLDER)
-            content = parts[0]
-            for part in parts[1:]:
-                context = image.context * (image.per_tile * next(remaining))
-                content += image.begin + context + image.end + part
-            expanded.append({**message, "content": content})
-        text = self._render(expanded, False)
-        spans = self._answers(expanded, text)
+        """Token ids (uint32) and mask (uint8) of a conversation whose pictures have `tiles` tiles.
+
+        A picture is one context token until all is tokenized: added tokens stand alone, so their
+        number changes nothing around them."""
+        image = self.image
+        one = image.begin + image.context + image.end
+        marked = [{**message, "content": message["content"].replace(PLACEHOLDER, one)}
+                  for message in messages]
+        text = self._render(marked, False)
+        spans = self._answers(marked, text)
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, np.uint32)
         offsets = np.array(encoding.offsets, np.int64).reshape(-1, 2)
@@ -105,10 +104,12 @@ class Chat:
         for begin, end in spans:
             mask |= ((offsets[:, 0] >= begin) & (offsets[:, 1] <= end)
                      & (offsets[:, 1] > offsets[:, 0])).astype(np.uint8)
-        found, expected = int((ids == self.image_token_id).sum()), image.per_tile * sum(tiles)
-        if found != expected:
-            raise Rejected("image_token_in_text", "the text itself holds tokens of pictures", found,
-                           expected)
+        contexts = np.flatnonzero(ids == self.image_token_id)
+        if len(contexts) != len(tiles):
+            raise Rejected("image_token_in_text", "the text itself holds tokens of pictures",
+                           len(contexts), len(tiles))
         if not mask.any():
             raise Rejected("no_supervised_tokens", "no token of the row is supervised", 0, 1)
-        return ids, mask
+        copies = np.ones(len(ids), np.int64)
+        copies[contexts] = image.per_tile * np.array(tiles, np.int64)
+        return np.repeat(ids, copies), np.repeat(mask, copies)

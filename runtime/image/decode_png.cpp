@@ -78,6 +78,8 @@ bool read_samples(png_structp png, png_infop info, Reader& reader, const Image& 
   png_set_read_fn(png, &reader, read_bytes);
   // Profiles, texts and times are not looked at, so they cannot be what fails.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  // A broken checksum is an error of any chunk: transparency must not vanish silently.
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
   png_read_info(png, info);
   reader.color_type = png_get_color_type(png, info);

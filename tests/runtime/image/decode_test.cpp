@@ -92,6 +92,15 @@ TEST(RuntimeDecode, AFileCutAnywhereIsAnErrorNeverGreyRows) {
   }
 }
 
+TEST(RuntimeDecode, TransparencyWithABrokenChecksumDoesNotVanish) {
+  std::string file =
+      png_file({.color_type = 3, .palette = "abc", .transparent = raw("\0")}, raw("\0"));
+  ASSERT_TRUE(decode(file).ok());
+  const std::size_t checksum = file.find("tRNS") + 5;
+  file[checksum] = static_cast<char>(file[checksum] ^ 1);
+  EXPECT_EQ(decode(file).error().code, ErrorCode::kMalformedImage);
+}
+
 TEST(RuntimeDecode, DamagedBytesNeverCrash) {
   const std::string files[] = {png_file({.width = 8, .height = 8}, std::string(192, 'x')),
                                jpeg_file(16, 16, 6)};
