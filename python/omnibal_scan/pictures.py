@@ -4,6 +4,7 @@ import dataclasses
 import os
 import re
 import stat
+import struct
 
 from PIL import ExifTags, Image
 
@@ -11,6 +12,7 @@ from omnibal_scan.problems import Rejected
 
 Image.MAX_IMAGE_PIXELS = None  # upright_size has a limit of its own
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")  # that the trainer decodes
+TURNED = (5, 6, 7, 8)
 REMOTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(//|[^/])")
 
 
@@ -49,6 +51,37 @@ def local_path(root, name):
     return os.path.join(root, name)
 
 
+def _png_metadata(file):
+    """(EXIF, XMP) of a PNG; both may stand behind the pixels, which are stepped over: Pillow would
+    decode them."""
+    exif, xmp = b"", b""
+    file.seek(8)
+    while len(head := file.read(8)) == 8:
+        length, kind = struct.unpack(">I4s", head)
+        wanted = kind in (b"eXIf", b"iTXt")
+        content = file.read(length) if wanted else b""
+        file.seek(4 if wanted else length + 4, os.SEEK_CUR)
+        if kind == b"eXIf":
+            exif = content
+        elif content.startswith(b"XML:com.adobe.xmp"):
+            xmp = content
+    return exif, xmp
+
+
+def _is_turned(image, path):
+    """Whether width and height change places on the way to upright."""
+    if image.format != "PNG":
+        return image.getexif().get(ExifTags.Base.Orientation, 1) in TURNED
+    with open(path, "rb") as file:
+        metadata, xmp = _png_metadata(file)
+    exif = Image.Exif()
+    exif.load(metadata)
+    if ExifTags.Base.Orientation in exif:
+        return exif[ExifTags.Base.Orientation] in TURNED
+    found = re.search(rb'tiff:Orientation(?:="|>)([0-9])', xmp)
+    return found is not None and int(found[1]) in TURNED
+
+
 def upright_size(path, max_pixels, decode_check):
     """Width and height as a viewer shows them; Rejected says what the file is instead."""
     try:
@@ -67,7 +100,7 @@ def upright_size(path, max_pixels, decode_check):
             if width * height > max_pixels:
                 raise Rejected("image_too_large", f"the image has {width} x {height} pixels",
                                width * height, max_pixels)
-            turned = image.getexif().get(ExifTags.Base.Orientation, 1) in (5, 6, 7, 8)
+            turned = _is_turned(image, path)
             if decode_check:
                 image.load()
     except PermissionError:

@@ -13,9 +13,12 @@ for package in ("PIL", "tokenizers", "jinja2", "xxhash"):
     pytest.importorskip(package, reason=f"{package} is not installed (requirements-runtime.txt)")
 
 import tokenizers  # noqa: E402
-from PIL import Image  # noqa: E402
+from PIL import Image, ImageOps  # noqa: E402
 
 import image_files  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "python"))
+from omnibal_scan import pictures  # noqa: E402
 
 CHATML = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + "
           "message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
@@ -225,6 +228,20 @@ def test_pictures_that_are_none(folder):  # I01, I02, I03, I04, I08, I13
     folder.scan(rows, "--decode-check")
     assert folder.column("row").tolist() == [2]
     assert folder.reasons()[3]["reason"] == "image_broken"
+
+
+def test_sizes_are_those_of_upright_pictures(folder):
+    """Metadata before and behind the pixels, EXIF and XMP, in every format: as Pillow shows them."""
+    files = image_files.save_all_kinds(folder.path)
+    names = [path.name for path, _ in files]
+    late = (folder.path / "turned6.png").read_bytes()
+    at, length = late.index(b"eXIf") - 4, 12 + int.from_bytes(late[late.index(b"eXIf") - 4:][:4], "big")
+    (folder.path / "late.png").write_bytes(late[:at] + late[at + length:-12] + late[at:at + length]
+                                           + late[-12:])
+    for name in names + ["late.png"]:
+        with Image.open(folder.path / name) as image:
+            expected = ImageOps.exif_transpose(image).size
+        assert pictures.upright_size(str(folder.path / name), 10**9, False) == expected, name
 
 
 def test_many_pictures_share_the_tiles(folder):  # A21
