@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradients of a linear layer's weight and bias, computed in one way whenever they are due.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace omnibal::runtime {
+
+at::Tensor weight_gradient(const at::Tensor& input, const at::Tensor& output_gradient);
+at::Tensor bias_gradient(const at::Tensor& output_gradient);
+
+}  // namespace omnibal::runtime
