@@ -62,18 +62,18 @@ Status read_internvl(const ConfigPart& root, const ConfigPart& vision, ModelConf
 Status read_llava(const ConfigPart& root, const ConfigPart& vision, ModelConfig& config) {
   config.family = Family::kLlava;
   VisionConfig& tower = config.vision;
-  OMNIBAL_RETURN_IF_ERROR(
-      one_of(vision, "model_type", "clip_vision_model", {"clip_vision_model"}));
+  OMNIBAL_RETURN_IF_ERROR(one_of(vision, "model_type", "clip_vision_model", {"clip_vision_model"}));
   OMNIBAL_RETURN_IF_ERROR(read_shared(vision, "quick_gelu", tower));
   OMNIBAL_RETURN_IF_ERROR(no_dropout(vision, {"attention_dropout"}));
   OMNIBAL_ASSIGN(tower.norm_eps, vision.number_or("layer_norm_eps", 1e-5, 0, kLargestEps));
   tower.stores_final_norm = true;
-  OMNIBAL_ASSIGN(const std::string strategy, one_of(root, "vision_feature_select_strategy",
-                                                    "default", {"default", "full"}));
+  OMNIBAL_ASSIGN(const std::string strategy,
+                 one_of(root, "vision_feature_select_strategy", "default", {"default", "full"}));
   tower.drops_class_token = strategy == "default";
   if (root.is_list("vision_feature_layer")) {
-    return root.problem(ErrorCode::kUnsupportedModel, "vision_feature_layer",
-                        "features of several vision layers are not supported by the trainer")
+    return root
+        .problem(ErrorCode::kUnsupportedModel, "vision_feature_layer",
+                 "features of several vision layers are not supported by the trainer")
         .with_limit(std::string("one layer"));
   }
   OMNIBAL_ASSIGN(const std::int64_t image_token, root.integer_or("image_token_id", 32000));
@@ -81,10 +81,7 @@ Status read_llava(const ConfigPart& root, const ConfigPart& vision, ModelConfig&
   return {};
 }
 
-Status read_text(const ConfigPart& root, ModelConfig& config) {
-  OMNIBAL_ASSIGN(const ConfigPart text, root.part("text_config"));
-  const std::string_view fallback = config.family == Family::kLlava ? "llama" : "qwen2";
-  OMNIBAL_RETURN_IF_ERROR(one_of(text, "model_type", fallback, {"qwen2", "qwen3", "llama"}));
+Status read_text(const ConfigPart& text, ModelConfig& config) {
   OMNIBAL_RETURN_IF_ERROR(one_of(text, "hidden_act", "silu", {"silu"}));
   OMNIBAL_RETURN_IF_ERROR(no_dropout(text, {"attention_dropout"}));
   OMNIBAL_RETURN_IF_ERROR(full_attention(text, config.spec.language.num_layers));
@@ -123,10 +120,15 @@ std::int64_t ModelConfig::unit_tokens() const {
 Result<ModelConfig> read_model_config(const std::string& path) {
   std::error_code ignored;
   const bool directory = std::filesystem::is_directory(path, ignored);
-  const std::string file = directory ? (std::filesystem::path(path) / "config.json").string() : path;
+  const std::string file =
+      directory ? (std::filesystem::path(path) / "config.json").string() : path;
   OMNIBAL_ASSIGN(const codec::Json document, codec::read_json(file));
   const ConfigPart root(document, file);
   OMNIBAL_ASSIGN(const std::string type, one_of(root, "model_type", "", {"internvl", "llava"}));
+  OMNIBAL_ASSIGN(const ConfigPart text, root.part("text_config"));
+  // Before the planner reads it, which knows more kinds.
+  OMNIBAL_RETURN_IF_ERROR(
+      one_of(text, "model_type", type == "llava" ? "llama" : "qwen2", {"qwen2", "qwen3", "llama"}));
   ModelConfig config;
   OMNIBAL_ASSIGN(config.spec, model::load_model(file));
   OMNIBAL_ASSIGN(const ConfigPart vision, root.part("vision_config"));
@@ -134,7 +136,7 @@ Result<ModelConfig> read_model_config(const std::string& path) {
                                           : read_internvl(root, vision, config));
   OMNIBAL_ASSIGN(config.projector.activation,
                  read_activation(root, "projector_hidden_act", "gelu"));
-  OMNIBAL_RETURN_IF_ERROR(read_text(root, config));
+  OMNIBAL_RETURN_IF_ERROR(read_text(text, config));
   OMNIBAL_RETURN_IF_ERROR(check_whole(root, config));
   return config;
 }

@@ -19,8 +19,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, WeightGradients* later) {
     const bool trains = weight.requires_grad();
-    context->save_for_backward(
-        {trains ? x : at::Tensor(), weight, bias.value_or(at::Tensor())});
+    context->save_for_backward({trains ? x : at::Tensor(), weight, bias.value_or(at::Tensor())});
     context->saved_data["later"] = to_saved(later);
     return at::linear(x, weight, bias);
   }

@@ -14,9 +14,8 @@ RotaryTable rotary_table(const at::Tensor& positions, std::int64_t head_width, d
                          at::ScalarType type) {
   const at::ScalarType wide = accumulation_type(type);
   // In fp64 too the frequencies are those of fp32: so transformers stores them.
-  const at::Tensor exponents =
-      at::arange(0, head_width, 2, positions.options().dtype(at::kFloat)) /
-      static_cast<double>(head_width);
+  const at::Tensor exponents = at::arange(0, head_width, 2, positions.options().dtype(at::kFloat)) /
+                               static_cast<double>(head_width);
   const at::Tensor frequencies = at::pow(base, exponents).reciprocal().to(wide);
   const at::Tensor half = positions.to(wide).unsqueeze(1) * frequencies;
   const at::Tensor angles = at::cat({half, half}, 1).unsqueeze(1);

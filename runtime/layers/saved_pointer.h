@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects that outlive a backward, kept in an autograd context, which holds numbers but no pointers.
+// Objects that outlive a backward, kept in an autograd context, which holds numbers but no
+// pointers.
 #pragma once
 
 #include <ATen/core/ivalue.h>

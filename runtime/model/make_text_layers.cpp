@@ -86,8 +86,7 @@ TextBlock make_text_block(const ModelConfig& config, std::int64_t index, LayerBu
 Head make_head(const ModelConfig& config, const TokenEmbedding* embedding, LayerBuilder& builder) {
   const model::LanguageModel& text = config.spec.language;
   Head head;
-  head.norm =
-      builder.norm("language_model.model.norm", text.width, false, config.text.norm_eps);
+  head.norm = builder.norm("language_model.model.norm", text.width, false, config.text.norm_eps);
   const Division words = builder.divide(text.vocabulary);
   head.first_word = words.held.begin;
   const bool tied = text.tied_embedding;

@@ -18,8 +18,7 @@ namespace {
 /// rank whose range of heads starts or ends amid a key-value head's gets one for each query head.
 at::Tensor matched(const TextBlock& block, const at::Tensor& kv_TKd) {
   const Range& heads = block.heads;
-  const bool whole_groups =
-      heads.begin % block.per_kv == 0 && heads.count % block.per_kv == 0;
+  const bool whole_groups = heads.begin % block.per_kv == 0 && heads.count % block.per_kv == 0;
   if (whole_groups || block.kv_heads.count <= 1) return kv_TKd;
   const at::Tensor served =
       at::arange(heads.begin, heads.end(), at::TensorOptions().dtype(at::kLong))
@@ -32,8 +31,7 @@ at::Tensor attend(const TextBlock& block, const at::Tensor& x, const Pass& pass)
   const PreparedBatch& batch = pass.batch;
   const at::Tensor all_TD = gather_rows(normalize(x, block.norm1), batch.tokens(), pass.group);
   const auto heads = [&](const Linear& layer, const Range& range) {
-    return linear(all_TD, layer, pass.later)
-        .view({batch.tokens(), range.count, block.head_width});
+    return linear(all_TD, layer, pass.later).view({batch.tokens(), range.count, block.head_width});
   };
   const auto placed = [&](const at::Tensor& x_THd, const Norm& norm) {
     return rotate(norm.weight.defined() ? normalize(x_THd, norm) : x_THd, batch.rotary);
@@ -41,8 +39,8 @@ at::Tensor attend(const TextBlock& block, const at::Tensor& x, const Pass& pass)
   const at::Tensor q_THd = placed(heads(block.query, block.heads), block.query_norm);
   const at::Tensor k_TKd = placed(heads(block.key, block.kv_heads), block.key_norm);
   const at::Tensor v_TKd = heads(block.value, block.kv_heads);
-  const at::Tensor out_THd = packed_attention(q_THd, matched(block, k_TKd), matched(block, v_TKd),
-                                              batch.segments);
+  const at::Tensor out_THd =
+      packed_attention(q_THd, matched(block, k_TKd), matched(block, v_TKd), batch.segments);
   return row_parallel(out_THd.reshape({batch.tokens(), block.heads.count * block.head_width}),
                       block.output, pass.group, pass.later);
 }
@@ -69,10 +67,9 @@ at::Tensor forward(const TokenEmbedding& embedding, const at::Tensor& input, con
 
 at::Tensor forward(const TextBlock& block, const at::Tensor& input, const Pass& pass) {
   const at::Tensor x = input + attend(block, input, pass);
-  const at::Tensor all_TD =
-      gather_rows(normalize(x, block.norm2), pass.batch.tokens(), pass.group);
-  const at::Tensor hidden = swiglu(linear(all_TD, block.gate, pass.later),
-                                   linear(all_TD, block.up, pass.later));
+  const at::Tensor all_TD = gather_rows(normalize(x, block.norm2), pass.batch.tokens(), pass.group);
+  const at::Tensor hidden =
+      swiglu(linear(all_TD, block.gate, pass.later), linear(all_TD, block.up, pass.later));
   return x + row_parallel(hidden, block.down, pass.group, pass.later);
 }
 

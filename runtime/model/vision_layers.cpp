@@ -36,15 +36,15 @@ at::Tensor embed_patches(const PatchEmbedding& embedding, const Pass& pass) {
 }
 
 at::Tensor attend(const VisionBlock& block, const at::Tensor& x, const Pass& pass) {
-  const at::Tensor all_NH = gather_rows(normalize(x, block.norm1), pass.batch.vision_rows(),
-                                        pass.group);
+  const at::Tensor all_NH =
+      gather_rows(normalize(x, block.norm1), pass.batch.vision_rows(), pass.group);
   const auto heads_UShd = [&](const Linear& layer, const Norm* norm) {
     at::Tensor y = linear(all_NH, layer, pass.later);
     if (norm != nullptr && norm->weight.defined()) {
       y = split_rms_norm(y, norm->weight, norm->eps, block.width, pass.group);
     }
-    return y.view({pass.batch.units(), pass.batch.unit_vision_tokens,
-                   y.size(1) / block.head_width, block.head_width});
+    return y.view({pass.batch.units(), pass.batch.unit_vision_tokens, y.size(1) / block.head_width,
+                   block.head_width});
   };
   const at::Tensor q = heads_UShd(block.query, &block.query_norm);
   const at::Tensor k = heads_UShd(block.key, &block.key_norm);

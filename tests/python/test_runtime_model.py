@@ -88,3 +88,68 @@ def test_a_sample_has_the_same_loss_packed_or_alone(saved):
     losses = {name: loss for name, (loss, _) in compute(folder, batches).items()}
     for i in range(len(samples)):
         assert losses[f"packed {i}"] == pytest.approx(losses[f"alone {i}"], rel=1e-6)
+
+
+def assert_bit_equal(found, expected):
+    for name, (loss, gradients) in expected.items():
+        assert found[name][0] == loss
+        assert gradients.keys() == found[name][1].keys()
+        for key, gradient in gradients.items():
+            assert torch.equal(found[name][1][key], gradient), (name, key)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_recomputed_layers_and_deferred_weight_gradients_change_no_bit(saved, dtype):
+    model, folder = saved
+    batches = small_models.make_batches(small_models.unit_tokens(model))
+    plain = compute(folder, batches, dtype)
+    assert_bit_equal(compute(folder, batches, dtype, "some"), plain)
+    assert_bit_equal(compute(folder, batches, dtype, "full"), plain)
+    assert_bit_equal(compute(folder, batches, dtype, "none", ["deferred"]), plain)
+    assert_bit_equal(compute(folder, batches, dtype, "full", ["deferred"]), plain)
+
+
+def test_half_precision_computes_what_transformers_does(saved):
+    model, folder = saved
+    batches = small_models.make_batches(small_models.unit_tokens(model))
+    exact = {name: small_models.reference(model, batch) for name, batch in batches.items()}
+    half = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.bfloat16).train()
+    for name, (loss, gradients) in compute(folder, batches, "bf16").items():
+        their_loss, theirs = small_models.reference(half, batches[name])
+        expected_loss, expected = exact[name]
+        assert abs(loss - expected_loss) <= 2 * abs(their_loss - expected_loss) + 0.02 * expected_loss
+
+        def error(found):
+            return sum((found[key].float() - expected[key]).norm() ** 2 for key in expected) ** 0.5
+        assert error(gradients) <= 1.5 * error(theirs), name
+
+
+def test_nothing_supervised_gives_loss_and_gradients_of_zero(saved):
+    model, folder = saved
+    batches = small_models.make_batches(small_models.unit_tokens(model))
+    packed = batches["packed"]
+    silent = {"no label": {**packed, "labels": np.full_like(packed["labels"], small_models.NO_LABEL)},
+              "weight zero": {**packed, "weights": np.zeros_like(packed["weights"])}}
+    for loss, gradients in compute(folder, silent).values():
+        assert loss == 0
+        assert all(not gradient.any() for gradient in gradients.values())
+
+
+def test_micro_batches_that_do_not_fit_are_refused(saved):
+    model, folder = saved
+    batch = small_models.make_batches(small_models.unit_tokens(model))["packed"]
+
+    def problem(**changes):
+        save_file({**batch, **changes}, folder / "batch.safetensors")
+        return refused("gradients", folder, "f32", "none", "--", folder / "batch.safetensors",
+                       folder / "out.safetensors")
+
+    ids = batch["ids"].copy()
+    ids[ids != small_models.IMAGE_TOKEN] = small_models.VOCABULARY
+    assert problem(ids=ids)[0] == "out_of_range"
+    assert problem(ids=np.zeros_like(ids))[0] == "conflicting_keys"
+    assert problem(pixels=batch["pixels"][:-1])[0] == "conflicting_keys"
+    assert problem(pixels=batch["pixels"][..., :-1].copy())[0] == "out_of_range"
+    assert problem(positions=batch["positions"][:-1].copy())[0] == "out_of_range"
+    assert problem(offsets=batch["offsets"][:-1].copy())[0] == "out_of_range"
+    assert problem(offsets=np.insert(batch["offsets"], 1, batch["offsets"][1]))[0] == "out_of_range"

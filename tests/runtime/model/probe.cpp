@@ -5,8 +5,8 @@
 //   omnibal_model_probe gradients MODEL TYPE RECOMPUTE [deferred] -- BATCH OUT [BATCH OUT]...
 //   omnibal_model_probe save MODEL TYPE OUT
 //
-// TYPE: f32, f64, bf16; RECOMPUTE: none, some, full. Prints a line a batch: the loss and the peak of
-// activation bytes. OUT: the gradients under the names of files.
+// TYPE: f32, f64, bf16; RECOMPUTE: none, some, full. Prints a line a batch: the loss and the peak
+// of activation bytes. OUT: the gradients under the names of files.
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
@@ -93,8 +93,8 @@ Status run_batch(Stage& stage, const std::string& batch_path, const std::string&
   WeightGradients later;
   const Pass pass{batch, nullptr, options.deferred ? &later : nullptr};
   Tape tape;
-  const at::Tensor loss = run_forward(stage, {}, pass,
-                                      recomputed(options.recompute, stage.layers.size()), tape);
+  const at::Tensor loss =
+      run_forward(stage, {}, pass, recomputed(options.recompute, stage.layers.size()), tape);
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
   later.flush();
   fmt::print("{:.17g}\n", loss.item<double>());

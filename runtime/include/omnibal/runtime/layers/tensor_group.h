@@ -2,11 +2,12 @@
 //
 // TensorGroup: the tensor-parallel ranks that share every layer, and the operations by which a
 // layer's tensors pass between "rows spread over the ranks" (norms, residuals, cuts) and "all rows
-// on each rank" (linear layers, attention): sequence parallelism (arXiv 2205.05198). Differentiable.
+// on each rank" (linear layers, attention): sequence parallelism (arXiv 2205.05198).
+// Differentiable.
 //
 //   const at::Tensor all_ND = gather_rows(part_MD, num_rows, group);        // N = num_rows
-//   const at::Tensor part_MD = scatter_sum(partial_ND, group);              // sum over ranks, own M
-//   const at::Tensor same = gather_rows(x, x.size(0), nullptr);             // one rank: x itself
+//   const at::Tensor part_MD = scatter_sum(partial_ND, group);              // sum over ranks, own
+//   M const at::Tensor same = gather_rows(x, x.size(0), nullptr);             // one rank: x itself
 //
 // Not the transport: an implementation sends through a Communicator.
 #pragma once

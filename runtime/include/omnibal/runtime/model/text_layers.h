@@ -32,9 +32,9 @@ struct TextBlock {
   Norm query_norm = {}, key_norm = {};  // of one head; weight undefined: none
   Linear gate = {}, up = {}, down = {};
   std::int64_t head_width = 0;
-  Range heads = {};     // this rank's
-  Range kv_heads = {};  // those which they attend with
-  std::int64_t per_kv = 1;   // heads of the model that share a key-value head
+  Range heads = {};         // this rank's
+  Range kv_heads = {};      // those which they attend with
+  std::int64_t per_kv = 1;  // heads of the model that share a key-value head
 };
 
 struct Head {
