@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks as MPI processes, one compute thread each. A helper thread makes all MPI calls, so that
+// messages progress while the compute thread computes.
+//
+//   OMNIBAL_ASSIGN(const std::unique_ptr<Communicator> world, start_mpi());
+//   world->rank();
+//   OMNIBAL_RETURN_IF_ERROR(world->barrier().wait());   // then drop it: MPI ends with the last one
+//
+// Not part of the library `comm`: link omnibal_runtime_mpi, which alone needs MPI.
+#pragma once
+
+#include <memory>
+
+#include "omnibal/runtime/comm/communicator.h"
+
+namespace omnibal::runtime {
+
+/// Whether this process was started by mpirun (or srun with PMIx): else start_mpi makes a world
+/// of one rank.
+bool started_by_mpi();
+
+/// Starts MPI; once a process. Errors: kInternal if MPI gives no thread support or too few tags.
+Result<std::unique_ptr<Communicator>> start_mpi();
+
+/// Ends this process and asks mpirun to end all others. Never returns.
+[[noreturn]] void abort_mpi(int exit_code);
+
+}  // namespace omnibal::runtime
