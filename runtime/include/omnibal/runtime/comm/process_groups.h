@@ -2,7 +2,7 @@
 //
 // Where a rank stands among dp x pp x tp ranks, and the groups it speaks in.
 //
-//   const RankPlace place = place_of(5, {.dp = 2, .pp = 2, .tp = 2});   // dp 1, pp 0, tp 1
+//   const RankPlace place = place_of(5, {.dp = 2, .pp = 2, .tp = 2});   // dp 0, pp 1, tp 1
 //   OMNIBAL_ASSIGN(ProcessGroups groups, make_process_groups(*world, layout, {0, 1}));
 //   groups.dp->all_reduce(...);   // same stage, same shard, other data
 //
@@ -15,8 +15,8 @@
 
 namespace omnibal::runtime {
 
-/// Ranks are numbered tp first, so that a tensor-parallel group lies inside a node, then pp, then
-/// dp.
+/// Ranks are numbered as the planner and Megatron number devices: tensor groups stand together
+/// (inside a node), data-parallel ranks next, stages farthest apart.
 struct RankLayout {
   int dp = 1;
   int pp = 1;
@@ -34,7 +34,7 @@ struct RankPlace {
 RankPlace place_of(int rank, const RankLayout& layout);
 int rank_of(const RankPlace& place, const RankLayout& layout);
 
-/// The stages that hold the token embedding and the head.
+/// The pipeline ranks that hold the token embedding and the head.
 struct EmbeddingStages {
   int embedding = 0;
   int head = 0;
@@ -42,12 +42,11 @@ struct EmbeddingStages {
 
 struct ProcessGroups {
   std::unique_ptr<Communicator> dp;  // rank = dp index
-  std::unique_ptr<Communicator> pp;  // rank = stage
+  std::unique_ptr<Communicator> pp;  // rank = pipeline rank
   std::unique_ptr<Communicator> tp;  // rank = shard
   /// All stages and shards of one data-parallel replica: pp x tp ranks.
   std::unique_ptr<Communicator> model;
-  /// The two owners of a tied embedding, embedding first; null where this rank's stage is neither
-  /// or both.
+  /// The two owners of a tied embedding, embedding first; null where this rank is neither or both.
   std::unique_ptr<Communicator> tie;
 };
 

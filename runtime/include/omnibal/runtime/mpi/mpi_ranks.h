@@ -7,7 +7,7 @@
 //   world->rank();
 //   OMNIBAL_RETURN_IF_ERROR(world->barrier().wait());   // then drop it: MPI ends with the last one
 //
-// Not part of the library `comm`: link omnibal_runtime_mpi, which alone needs MPI.
+// Not part of the library of comm/: link omnibal_runtime_mpi, which alone needs MPI.
 #pragma once
 
 #include <memory>
