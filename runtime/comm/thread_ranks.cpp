@@ -6,23 +6,11 @@
 #include <exception>
 #include <thread>
 
-#include "comm/split_groups.h"
+#include "comm/group_communicator.h"
 #include "comm/thread_world.h"
 
 namespace omnibal::runtime {
 namespace {
-
-/// One rank's view of a group.
-struct Group {
-  std::shared_ptr<ThreadWorld> world;
-  std::shared_ptr<RankState> state;
-  int context = 0;
-  int rank = 0;
-  std::vector<int> members;  // world ranks, by rank in the group
-  std::string name;
-
-  int size() const { return static_cast<int>(members.size()); }
-};
 
 class Exchange : public Operation {
  public:
@@ -40,9 +28,10 @@ class Exchange : public Operation {
 
 class Gathering : public Operation {
  public:
-  Gathering(const Group& group, std::string text, ThreadWorld::Meeting meeting)
+  Gathering(const Group& group, std::string text, std::shared_ptr<ThreadWorld> world,
+            ThreadWorld::Meeting meeting)
       : Operation(group.state, std::move(text)),
-        world_(group.world),
+        world_(std::move(world)),
         members_(group.members),
         meeting_(meeting) {}
 
@@ -59,82 +48,44 @@ class Gathering : public Operation {
   ThreadWorld::Meeting meeting_;
 };
 
-class ThreadCommunicator : public Communicator {
+class ThreadCommunicator : public GroupCommunicator {
  public:
-  explicit ThreadCommunicator(Group group) : group_(std::move(group)) {}
-
-  int rank() const override { return group_.rank; }
-  int size() const override { return group_.size(); }
-  const std::string& name() const override { return group_.name; }
+  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, Group group)
+      : GroupCommunicator(std::move(group)), world_(std::move(world)) {}
 
   Request send(const void* data, std::size_t bytes, int to, int tag) override {
-    auto exchange = exchange_with(to, fmt::format("send {} of {}", tag, group_.name));
-    group_.world->send({group_.context, group_.rank, to, tag}, {data, nullptr, bytes, exchange});
+    auto exchange = exchange_with(to, fmt::format("send {} of {}", tag, name()));
+    world_->send({group().context, rank(), to, tag}, {data, nullptr, bytes, exchange});
     return Request(exchange);
   }
 
   Request receive(void* data, std::size_t bytes, int from, int tag) override {
-    auto exchange = exchange_with(from, fmt::format("receive {} of {}", tag, group_.name));
-    group_.world->receive({group_.context, from, group_.rank, tag},
-                          {nullptr, data, bytes, exchange});
+    auto exchange = exchange_with(from, fmt::format("receive {} of {}", tag, name()));
+    world_->receive({group().context, from, rank(), tag}, {nullptr, data, bytes, exchange});
     return Request(exchange);
   }
 
-  Request all_reduce(void* data, std::size_t count, Element element, Reduction reduction) override {
-    return meet({CollectiveKind::kAllReduce, data, data, count, element, reduction});
-  }
-
-  Request reduce_scatter(const void* all, void* part, std::size_t count_each, Element element,
-                         Reduction reduction) override {
-    return meet({CollectiveKind::kReduceScatter, all, part, count_each, element, reduction});
-  }
-
-  Request all_gather(const void* part, void* all, std::size_t bytes_each) override {
-    return meet({CollectiveKind::kAllGather, part, all, bytes_each});
-  }
-
-  Request broadcast(void* data, std::size_t bytes, int root) override {
-    Collective call{CollectiveKind::kBroadcast, data, data, bytes};
-    call.root = root;
-    return meet(call);
-  }
-
-  Request barrier() override { return meet({}); }
-
   Result<std::unique_ptr<Communicator>> split(int color, int key, std::string name) override {
-    const ThreadWorld::Meeting meeting{group_.context, sequence_};
+    const ThreadWorld::Meeting meeting{group().context, next_sequence()};
     OMNIBAL_ASSIGN(const SplitGroup split, split_group(*this, color, key));
-    Group group = group_;
-    group.context = group_.world->context_of(meeting, color);
-    group.rank = split.rank;
-    group.members.clear();
-    for (const int member : split.members) {
-      group.members.push_back(group_.members[static_cast<std::size_t>(member)]);
-    }
-    group.name = std::move(name);
-    return std::unique_ptr<Communicator>(std::make_unique<ThreadCommunicator>(std::move(group)));
+    return std::unique_ptr<Communicator>(std::make_unique<ThreadCommunicator>(
+        world_, subgroup(group(), split, world_->context_of(meeting, color), std::move(name))));
   }
 
-  void limit_waits(WaitLimits limits) override { group_.state->limits = std::move(limits); }
-  void fail(const Error& error) override { group_.world->fail(error); }
-
- private:
-  std::shared_ptr<Operation> exchange_with(int peer, std::string text) const {
-    return std::make_shared<Exchange>(group_, std::move(text),
-                                      group_.members[static_cast<std::size_t>(peer)]);
-  }
-
-  Request meet(const Collective& call) {
-    const ThreadWorld::Meeting meeting{group_.context, sequence_++};
-    auto gathering = std::make_shared<Gathering>(
-        group_, fmt::format("{} {} of {}", name_of(call.kind), meeting.sequence, group_.name),
-        meeting);
-    group_.world->arrive(meeting, group_.rank, group_.size(), call, gathering);
+ protected:
+  Request meet(const Collective& call, std::int64_t sequence, std::string text) override {
+    const ThreadWorld::Meeting meeting{group().context, sequence};
+    auto gathering = std::make_shared<Gathering>(group(), std::move(text), world_, meeting);
+    world_->arrive(meeting, rank(), size(), call, gathering);
     return Request(gathering);
   }
 
-  Group group_;
-  std::int64_t sequence_ = 0;
+ private:
+  std::shared_ptr<Operation> exchange_with(int peer, std::string text) const {
+    return std::make_shared<Exchange>(group(), std::move(text), group().world_rank(peer));
+  }
+
+  std::shared_ptr<ThreadWorld> world_;
 };
 
 Status run_guarded(Communicator& world, const std::function<Status(Communicator&)>& body) {
@@ -155,7 +106,7 @@ std::vector<std::unique_ptr<Communicator>> make_thread_world(int num_ranks) {
   for (int r = 0; r < num_ranks; ++r) {
     auto state = std::make_shared<RankState>(RankState{world, r, {}});
     communicators.push_back(
-        std::make_unique<ThreadCommunicator>(Group{world, state, 0, r, members, "world"}));
+        std::make_unique<ThreadCommunicator>(world, Group{state, 0, r, members, "world"}));
   }
   return communicators;
 }
