@@ -147,11 +147,16 @@ std::vector<Round> barrier(int rank, int size) {
 
 std::vector<Round> collective_rounds(const Collective& call, int rank, int size) {
   switch (call.kind) {
-    case CollectiveKind::kAllReduce: return all_reduce(call, rank, size);
-    case CollectiveKind::kReduceScatter: return reduce_scatter(call, rank, size);
-    case CollectiveKind::kAllGather: return all_gather(call, rank, size);
-    case CollectiveKind::kBroadcast: return broadcast(call, rank, size);
-    case CollectiveKind::kBarrier: return barrier(rank, size);
+    case CollectiveKind::kAllReduce:
+      return all_reduce(call, rank, size);
+    case CollectiveKind::kReduceScatter:
+      return reduce_scatter(call, rank, size);
+    case CollectiveKind::kAllGather:
+      return all_gather(call, rank, size);
+    case CollectiveKind::kBroadcast:
+      return broadcast(call, rank, size);
+    case CollectiveKind::kBarrier:
+      return barrier(rank, size);
   }
   return {};
 }

@@ -16,14 +16,13 @@
 
 namespace omnibal::runtime {
 
-/// Whether this process was started by mpirun (or srun with PMIx): else start_mpi makes a world
-/// of one rank.
+/// Whether this process was started by mpirun (or a PMI launcher): else start_mpi makes a world
+/// of one rank without MPI.
 bool started_by_mpi();
 
-/// Starts MPI; once a process. Errors: kInternal if MPI gives no thread support or too few tags.
+/// Starts MPI; once a process, with MPI_COMM_WORLD as its ranks. MPI ends with the last communicator.
+/// After a failure it does not end well: the process must exit with another code than 0, at which
+/// mpirun ends the others. Errors: kInternal if MPI gives no thread support or too few tags.
 Result<std::unique_ptr<Communicator>> start_mpi();
-
-/// Ends this process and asks mpirun to end all others. Never returns.
-[[noreturn]] void abort_mpi(int exit_code);
 
 }  // namespace omnibal::runtime
