@@ -20,8 +20,11 @@ if(NOT Torch_DIR AND EXISTS ${venv_python})
 endif()
 find_package(Torch 2.13 REQUIRED)
 
-# The CPU part alone, without the flags that the package would add to everything.
+# The CPU part alone, without the flags that the package would add to everything. Its headers come
+# last: among them is another fmt than the one that is linked.
 add_library(omnibal_torch INTERFACE)
-target_include_directories(omnibal_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+foreach(folder IN LISTS TORCH_INCLUDE_DIRS)
+  target_compile_options(omnibal_torch INTERFACE "SHELL:-idirafter ${folder}")
+endforeach()
 target_link_libraries(omnibal_torch INTERFACE
   $<TARGET_FILE:torch_cpu> $<TARGET_FILE:c10> Threads::Threads)

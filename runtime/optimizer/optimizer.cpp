@@ -63,10 +63,15 @@ Status check(const std::vector<TrainedParameter>& parameters, const OptimizerOpt
   return {};
 }
 
-/// In fp64: a norm of many fp32 squares would depend on how they are cut into parts.
+/// In fp64: a norm of many fp32 squares would depend on how they are cut into parts. Piece by piece,
+/// for the copy's sake.
 double sum_of_squares(const at::Tensor& values) {
-  const at::Tensor precise = values.to(at::kDouble);
-  return at::dot(precise, precise).item<double>();
+  double sum = 0;
+  for (const at::Tensor& piece : values.split(std::int64_t{1} << 20)) {
+    const at::Tensor precise = piece.to(at::kDouble);
+    sum += at::dot(precise, precise).item<double>();
+  }
+  return sum;
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ bool decays(std::string_view parameter_name);
 struct GroupRules {
   double lr = 1e-4;
   double weight_decay = 0;
-  std::vector<std::string> frozen;        // parts
-  std::map<std::string, double> part_lr;  // parts with a rate of their own
+  std::vector<std::string> frozen = {};        // parts
+  std::map<std::string, double> part_lr = {};  // parts with a rate of their own
 };
 
 struct GroupSettings {
