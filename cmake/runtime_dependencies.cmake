@@ -5,6 +5,8 @@ find_package(PNG REQUIRED)
 find_package(GIF REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
+set(MPI_CXX_SKIP_MPICXX ON)  # the C functions alone
+find_package(MPI REQUIRED COMPONENTS CXX)
 
 # libtorch is the pip package torch (tests/python/requirements-runtime.txt says which): that of
 # build/venv-runtime, which `./dev runtime` makes, or of another place by CMAKE_PREFIX_PATH.

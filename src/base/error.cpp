@@ -53,6 +53,8 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kTooSlow, "too_slow", kInfeasible},
     ErrorCodeInfo{ErrorCode::kWriteFailed, "write_failed", kOther},
     ErrorCodeInfo{ErrorCode::kWouldOverwrite, "would_overwrite", kOther},
+    ErrorCodeInfo{ErrorCode::kPeerFailed, "peer_failed", kOther},
+    ErrorCodeInfo{ErrorCode::kWaitTooLong, "wait_too_long", kOther},
     ErrorCodeInfo{ErrorCode::kInternal, "internal", kOther},
 };
 

@@ -63,6 +63,8 @@ enum class ErrorCode {
   // Anything else (exit code 1).
   kWriteFailed,
   kWouldOverwrite,
+  kPeerFailed,
+  kWaitTooLong,
   kInternal,
 };
 
