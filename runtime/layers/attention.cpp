@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/runtime/layers/attention.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/empty_like.h>
@@ -67,16 +68,22 @@ class PackedAttentionFunction : public torch::autograd::Function<PackedAttention
   }
 };
 
+/// Of a rank without heads, or of no unit: what lies before runs its backward all the same, since
+/// other ranks wait for its part in sums.
+at::Tensor nothing(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  return q + k + v;
+}
+
 }  // namespace
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<std::int64_t>& segments) {
-  if (q.numel() == 0) return q.clone();  // a rank without heads
+  if (q.numel() == 0) return nothing(q, k, v);
   return PackedAttentionFunction::apply(q, k, v, segments);
 }
 
 at::Tensor unit_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  if (q.numel() == 0) return q.clone();
+  if (q.numel() == 0) return nothing(q, k, v);
   return at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
       .transpose(1, 2);
 }

@@ -43,7 +43,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     const at::Tensor dy = gradients[0].to(type);
     variable_list result(5);
     if (context->needs_input_grad(1)) {
-      result[1] = (dy * unit).reshape({-1, x.size(-1)}).sum(0).to(weight.scalar_type());
+      result[1] = (dy * unit).flatten(0, -2).sum(0).to(weight.scalar_type());
     }
     if (context->needs_input_grad(0)) {
       const at::Tensor g = dy * weight;

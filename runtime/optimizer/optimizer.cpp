@@ -63,8 +63,8 @@ Status check(const std::vector<TrainedParameter>& parameters, const OptimizerOpt
   return {};
 }
 
-/// In fp64: a norm of many fp32 squares would depend on how they are cut into parts. Piece by piece,
-/// for the copy's sake.
+/// In fp64: a norm of many fp32 squares would depend on how they are cut into parts. Piece by
+/// piece, for the copy's sake.
 double sum_of_squares(const at::Tensor& values) {
   double sum = 0;
   for (const at::Tensor& piece : values.split(std::int64_t{1} << 20)) {
