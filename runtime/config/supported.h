@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Refusals: what a configuration may ask for and the trainer does not compute.
+//
+//   OMNIBAL_ASSIGN(const std::string norm, one_of(vision, "norm_type", "rms_norm", {"rms_norm"}));
+//   OMNIBAL_RETURN_IF_ERROR(no_dropout(text, {"attention_dropout"}));
+//   OMNIBAL_ASSIGN(const double theta, rotary_base(text));
+//
+// Not for shapes: the planner's reader checks those.
 #pragma once
 
 #include <initializer_list>

@@ -2,6 +2,11 @@
 //
 // Objects that outlive a backward, kept in an autograd context, which holds numbers but no
 // pointers.
+//
+//   context->saved_data["group"] = to_saved(group);
+//   const auto* group = from_saved<const TensorGroup>(context->saved_data["group"]);
+//
+// Not owning: the object is there as long as the graph.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -53,6 +53,10 @@ at::Tensor LayerBuilder::divided(std::string name, std::vector<std::int64_t> sha
                .shared = division.overlaps});
 }
 
+void LayerBuilder::note_use(std::string_view name) {
+  for (Parameter& parameter : into_) parameter.uses += parameter.name == name ? 1 : 0;
+}
+
 Linear LayerBuilder::linear_by_output(const std::string& prefix, std::int64_t in, std::int64_t out,
                                       bool bias, const Division& division) {
   Linear layer;

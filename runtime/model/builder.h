@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LayerBuilder: makes the parameters of one layer, under their names in files, and notes them.
+//
+//   LayerBuilder builder(options, layer, stage.parameters);
+//   const Norm norm = builder.norm("language_model.model.norm", 896, false, 1e-6);
+//   const Linear up = builder.linear_by_output(prefix, 896, 4864, false, builder.divide(4864));
+//
+// Not initialising: weights come from files.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +52,8 @@ class LayerBuilder {
   Norm norm(const std::string& prefix, std::int64_t width, bool bias, double eps);
   /// The last parameter is another stage's too.
   void mark_tied_copy() { into_.back().tied_copy = true; }
+  /// This layer uses a parameter of an earlier one.
+  void note_use(std::string_view name);
 
  private:
   at::Tensor note(Parameter parameter);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes layers from a configuration: which parameters each has, of which shape, divided how.
+//
+//   LayerBuilder builder(options, 0, stage.parameters);
+//   stage.layers.push_back(make_vision_block(config, 0, builder));
+//
+// Not what layers compute: vision_layers.cpp, text_layers.cpp.
 #pragma once
 
 #include "model/builder.h"

@@ -92,6 +92,7 @@ Head make_head(const ModelConfig& config, const TokenEmbedding* embedding, Layer
   const bool tied = text.tied_embedding;
   if (tied && embedding != nullptr) {
     head.words.weight = embedding->table;
+    builder.note_use(kTokenTable);
     return head;
   }
   head.words.weight = builder.divided(std::string(tied ? kTokenTable : kHeadTable),

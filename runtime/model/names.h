@@ -2,6 +2,11 @@
 //
 // The names of weights: those of files (`language_model.model.layers.0...`), and under which others
 // a file may hold them.
+//
+//   vision_names(Family::kLlava).pre_norm;             // "pre_layrnorm"
+//   accepted_names("language_model.lm_head.weight");   // that, and "lm_head.weight"
+//
+// Not shapes: make_layers.h.
 #pragma once
 
 #include <string>

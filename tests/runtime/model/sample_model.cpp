@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/model/sample_model.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
-#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -64,8 +64,7 @@ void write_sample_weights(const ScratchDirectory& scratch, const ModelConfig& co
     const at::Tensor values = scrambled(parameter.tensor.numel(), ++offset);
     parameter.tensor.copy_((values * 0.4).view(parameter.shape));
   }
-  const Status saved =
-      save_parameters(scratch.path(), stage.parameters, at::kDouble);
+  const Status saved = save_parameters(scratch.path(), stage.parameters, at::kDouble);
   EXPECT_TRUE(saved.ok()) << to_text(saved.error());
 }
 

@@ -18,7 +18,8 @@
 
 namespace omnibal::runtime {
 
-/// A config.json with heads as given: InternVL with RMSNorm and qk-norm over Qwen3; LLaVA with Llama.
+/// A config.json with heads as given: InternVL with RMSNorm and qk-norm over Qwen3; LLaVA with
+/// Llama.
 std::string internvl_json(int vision_heads, int heads, int kv_heads, bool tied);
 std::string llava_json(int vision_heads, int heads, int kv_heads, bool tied);
 

@@ -64,10 +64,10 @@ void compare(const std::string& json, int ranks, std::int64_t units) {
       const at::Tensor found = gradient_of(parameter);
       sum_over_ranks(parameter, found, group);
       const at::Tensor whole = gradient_of(alone, parameter.name);
-      expect_close(found,
-                   whole.narrow(parameter.split_dimension, parameter.held.begin,
-                                parameter.held.count),
-                   scale, parameter.name, world.rank());
+      expect_close(
+          found,
+          whole.narrow(parameter.split_dimension, parameter.held.begin, parameter.held.count),
+          scale, parameter.name, world.rank());
     }
     return {};
   });

@@ -4,7 +4,8 @@
 //
 //   const CommunicatorGroup group(*groups.tp);
 //   Stage stage = make_stage(config, {.first = 0, .end = 12, .group = &group});
-//   try { run_backward(stage, dy, pass, tape); } catch (const CommunicationFailure& failure) { ... }
+//   try { run_backward(stage, dy, pass, tape); } catch (const CommunicationFailure& failure) { ...
+//   }
 //
 // Not for hiding communication: each call waits.
 #pragma once

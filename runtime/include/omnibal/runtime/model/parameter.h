@@ -5,6 +5,7 @@
 //
 //   for (const Parameter& parameter : stage.parameters) parameter.tensor.grad();
 //   sum_over_ranks(parameter, gradient, *group);     // of those that several ranks hold
+//   share_of(25, 1, 2);                              // {13, 12}: heads of the second of two ranks
 //
 // Not an optimizer's state.
 #pragma once
@@ -44,6 +45,9 @@ struct Parameter {
   bool shared = false;
   /// The loss depends on it. Others (blocks behind the chosen features) never change.
   bool reachable = true;
+  /// Layers of the stage that use it, each with its own backward: 2 of a tied embedding whose
+  /// stage has the head too.
+  int uses = 1;
   /// The table of a tied embedding on the last stage, whose owner is the first.
   bool tied_copy = false;
   at::Tensor tensor = {};
