@@ -26,6 +26,7 @@ OwnWords own_words(const at::Tensor& ids, std::int64_t first, std::int64_t count
 }
 
 /// As Megatron-LM's vocabulary-parallel loss (arXiv 1909.08053): the logits never meet on one rank.
+/// Of [N, words] there is one tensor at a time: logits, their exponentials, their gradient.
 class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
@@ -34,27 +35,29 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
     const at::ScalarType type = accumulation_type(logits);
     const at::Tensor largest = logits.amax(1, /*keepdim=*/true).to(type);
     if (group != nullptr) group->all_reduce_max(largest);
-    const at::Tensor shifted = logits.to(type).sub(largest);
+    const at::Tensor shifted = logits.detach().to(type).sub_(largest);
     const auto [places, own] = own_words(labels, first_column, logits.size(1));
     const at::Tensor target = shifted.gather(1, places.unsqueeze(1)).squeeze(1).mul_(own);
-    const at::Tensor probabilities = shifted.exp_();
-    const at::Tensor sums = probabilities.sum(1);
+    const at::Tensor exponentials = shifted.exp_();
+    const at::Tensor sums = exponentials.sum(1);
     if (group != nullptr) {
       group->all_reduce_sum(target);
       group->all_reduce_sum(sums);
     }
     const at::Tensor wide_weights = weights.to(type);
-    context->save_for_backward({probabilities.div_(sums.unsqueeze(1)), places, own, wide_weights});
+    context->save_for_backward({exponentials, sums, places, own, wide_weights});
     context->saved_data["type"] = static_cast<std::int64_t>(logits.scalar_type());
     return sums.log().sub_(target).mul_(wide_weights).sum();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
+    const auto& [exponentials, sums, places, own, weights] =
+        std::tie(saved[0], saved[1], saved[2], saved[3], saved[4]);
     const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
-    const at::Tensor factors = (saved[3] * gradients[0]).unsqueeze(1);
-    const at::Tensor gradient = saved[0] * factors;
-    gradient.scatter_add_(1, saved[1].unsqueeze(1), factors.neg() * saved[2].unsqueeze(1));
+    const at::Tensor factors = weights * gradients[0];
+    const at::Tensor gradient = exponentials.mul_((factors / sums).unsqueeze(1));
+    gradient.scatter_add_(1, places.unsqueeze(1), (factors.neg() * own).unsqueeze(1));
     variable_list result(5);
     result[0] = gradient.to(type);
     return result;

@@ -28,8 +28,7 @@ class LiveBytes::Counter : public c10::MemoryReportingInfoBase {
 };
 
 LiveBytes::LiveBytes()
-    : counter_(std::make_shared<Counter>()),
-      guard_(c10::DebugInfoKind::PROFILER_STATE, counter_) {}
+    : counter_(std::make_shared<Counter>()), guard_(c10::DebugInfoKind::PROFILER_STATE, counter_) {}
 
 LiveBytes::~LiveBytes() = default;
 

@@ -31,8 +31,8 @@ Trained train(const ScratchDirectory& scratch, const ModelConfig& config,
   std::vector<Tape> tapes(cuts.size() - 1);
   at::Tensor value;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-    trained.stages.push_back(make_stage(
-        config, {.first = cuts[i], .end = cuts[i + 1], .type = at::kDouble}));
+    trained.stages.push_back(
+        make_stage(config, {.first = cuts[i], .end = cuts[i + 1], .type = at::kDouble}));
     Stage& stage = trained.stages.back();
     EXPECT_TRUE(load_parameters(*weights, stage).ok());
     if (value.defined()) {

@@ -21,8 +21,8 @@ namespace omnibal::runtime {
 at::Tensor embed(const at::Tensor& ids, const at::Tensor& table, std::int64_t first_row);
 
 /// Sum over rows of weight x cross entropy, a scalar in fp32 (fp64 of fp64 logits); 0 of no rows.
-/// Columns `first_column`.. of the logits are this rank's. Keeps the probabilities, in the
-/// scalar's type.
+/// Columns `first_column`.. of the logits are this rank's. Overwrites logits of the scalar's type;
+/// keeps one tensor of their size in that type.
 at::Tensor weighted_cross_entropy(const at::Tensor& logits, const at::Tensor& labels,
                                   const at::Tensor& weights, std::int64_t first_column,
                                   const TensorGroup* group);
