@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TrainConfig: what train.toml says, checked. Every key is also a flag: its dots as hyphens.
+// TrainConfig: what train.toml says, checked. Every key is also a flag: its dots and underscores as
+// hyphens.
 //
 //   OMNIBAL_ASSIGN(codec::Json document, codec::read_toml("train.toml"));
 //   OMNIBAL_RETURN_IF_ERROR(override_key(document, "optimizer.lr", "2e-5"));   // --optimizer-lr
