@@ -20,9 +20,10 @@ namespace omnibal::runtime {
 /// of one rank without MPI.
 bool started_by_mpi();
 
-/// Starts MPI; once a process, with MPI_COMM_WORLD as its ranks. MPI ends with the last communicator.
-/// After a failure it does not end well: the process must exit with another code than 0, at which
-/// mpirun ends the others. Errors: kInternal if MPI gives no thread support or too few tags.
+/// Starts MPI; once a process, with MPI_COMM_WORLD as its ranks. MPI ends with the last
+/// communicator. After a failure it does not end well: the process must exit with another code than
+/// 0, at which mpirun ends the others. Errors: kInternal if MPI gives no thread support or too few
+/// tags.
 Result<std::unique_ptr<Communicator>> start_mpi();
 
 }  // namespace omnibal::runtime
