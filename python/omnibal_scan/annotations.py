@@ -2,6 +2,7 @@
 """Meta files (data sets by name) and the rows of their annotation files."""
 import dataclasses
 import json
+import os
 import pathlib
 
 from omnibal_scan.problems import BadInput, Rejected
@@ -65,7 +66,9 @@ def read_meta(path):
         if isinstance(repeat, bool) or not isinstance(repeat, (int, float)) or not 0 < repeat < 1e6:
             raise BadInput("out_of_range", "repeat_time is a number above 0", file=str(path),
                            key=f"{name}.repeat_time", value=repeat)
-        datasets.append(Dataset(name, str(folder / str(entry.get("root", ""))),
+        # Absolute, so that the trainer finds them from any folder; `..` stays, for it may follow a link.
+        root = os.path.join(os.getcwd(), folder, str(entry.get("root", "")))
+        datasets.append(Dataset(name, root,
                                 str(folder / entry["annotation"]), float(repeat)))
     return datasets
 

@@ -43,4 +43,9 @@ void GroupCommunicator::limit_waits(WaitLimits limits) { group_.state->limits = 
 
 void GroupCommunicator::fail(const Error& error) { group_.state->world->fail(error); }
 
+Status GroupCommunicator::health() const {
+  if (auto failure = group_.state->world->failure()) return *std::move(failure);
+  return {};
+}
+
 }  // namespace omnibal::runtime

@@ -53,6 +53,7 @@ class GroupCommunicator : public Communicator {
 
   void limit_waits(WaitLimits limits) override;
   void fail(const Error& error) override;
+  Status health() const override;
 
  protected:
   /// Starts the collective number `sequence` of this group.

@@ -9,11 +9,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPoll{5};
-
 }  // namespace
 
-bool Operation::ended() const {
+bool Operation::ended() {
+  poll();
   const std::lock_guard lock(mutex_);
   return ended_;
 }
@@ -26,16 +25,17 @@ void Operation::end() {
   changed_.notify_all();
 }
 
-std::string Operation::text() const {
-  const std::vector<int> ranks = missing();
+std::string Operation::text() {
+  const std::vector<int> ranks = ended() ? std::vector<int>() : missing();
   if (ranks.empty()) return text_;
   return fmt::format("{}, missing rank{} {}", text_, ranks.size() > 1 ? "s" : "",
                      fmt::join(ranks, " "));
 }
 
 bool Operation::wait_a_moment() {
+  if (ended()) return true;
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kPoll, [&] { return ended_; });
+  return changed_.wait_for(lock, poll_interval(), [&] { return ended_; });
 }
 
 // The other ranks can no longer rely on this one, and it may free its buffers.

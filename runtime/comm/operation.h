@@ -43,14 +43,17 @@ class Operation {
       : rank_(std::move(rank)), text_(std::move(text)) {}
   virtual ~Operation() = default;
 
-  bool ended() const;
+  bool ended();
   void end();
   Status wait();
-  std::string text() const;
+  std::string text();
 
  protected:
   /// World ranks that have not done their part yet.
   virtual std::vector<int> missing() const = 0;
+  /// Asked in the rank's own thread where nothing calls `end` by itself.
+  virtual void poll() {}
+  virtual std::chrono::microseconds poll_interval() const { return std::chrono::milliseconds(5); }
 
  private:
   bool wait_a_moment();

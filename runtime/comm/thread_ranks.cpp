@@ -18,9 +18,7 @@ class Exchange : public Operation {
       : Operation(group.state, std::move(text)), peer_(peer) {}
 
  protected:
-  std::vector<int> missing() const override {
-    return ended() ? std::vector<int>() : std::vector{peer_};
-  }
+  std::vector<int> missing() const override { return {peer_}; }
 
  private:
   int peer_;

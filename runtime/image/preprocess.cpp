@@ -42,10 +42,13 @@ void append_tile(const Image& image, int left, int top, const ValueTable& table,
 }  // namespace
 
 PixelValues preprocess(const Image& image, const ImageProcessor& processor, int max_tiles) {
-  const int size = processor.tiling.tile_size;
   TilingOptions tiling = processor.tiling;
   tiling.max_tiles = std::min(max_tiles, tiling.max_tiles);
-  const TileGrid grid = choose_tile_grid(image.width, image.height, tiling);
+  return preprocess(image, processor, choose_tile_grid(image.width, image.height, tiling));
+}
+
+PixelValues preprocess(const Image& image, const ImageProcessor& processor, const TileGrid& grid) {
+  const int size = processor.tiling.tile_size;
   const ValueTable table = make_value_table(processor);
   PixelValues fed;
   fed.tile_size = size;

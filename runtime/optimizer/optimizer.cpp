@@ -2,11 +2,12 @@
 #include "omnibal/runtime/optimizer/optimizer.h"
 
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/dot.h>
 #include <ATen/ops/full.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "optimizer/gradient_buckets.h"
@@ -63,15 +64,27 @@ Status check(const std::vector<TrainedParameter>& parameters, const OptimizerOpt
   return {};
 }
 
-/// In fp64: a norm of many fp32 squares would depend on how they are cut into parts. Piece by
-/// piece, for the copy's sake.
-double sum_of_squares(const at::Tensor& values) {
-  double sum = 0;
-  for (const at::Tensor& piece : values.split(std::int64_t{1} << 20)) {
-    const at::Tensor precise = piece.to(at::kDouble);
-    sum += at::dot(precise, precise).item<double>();
+/// In fp64 and in a fixed order: a sum of many fp32 squares would depend on how they are cut into
+/// parts. Eight sums, so that additions do not wait for each other.
+template <class T>
+double sum_of_squares(const T* values, std::int64_t count) {
+  std::array<double, 8> sums = {};
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      const auto value = static_cast<double>(values[i + static_cast<std::int64_t>(lane)]);
+      sums[lane] += value * value;
+    }
   }
-  return sum;
+  for (; i < count; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double sum_of_squares(const at::Tensor& gradient, const ElementRange& range) {
+  if (gradient.scalar_type() == at::kDouble) {
+    return sum_of_squares(gradient.const_data_ptr<double>() + range.begin, range.size());
+  }
+  return sum_of_squares(gradient.const_data_ptr<float>() + range.begin, range.size());
 }
 
 }  // namespace
@@ -99,7 +112,7 @@ Result<double> Optimizer::Implementation::gradient_norm() {
     const at::Tensor part = gradients.own_part(b);
     for (const OwnedSlice& slice : parts[b].slices) {
       for (const ElementRange& range : counted_in(slice, parameters[slice.parameter])) {
-        squares += sum_of_squares(part.narrow(0, range.begin, range.size()));
+        squares += sum_of_squares(part, range);
       }
     }
   }

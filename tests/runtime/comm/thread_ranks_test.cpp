@@ -16,6 +16,7 @@ TEST(ThreadRanks, ARankThatFailsEndsTheWaitsOfAllOthers) {
     if (world.rank() == 2) return Error(ErrorCode::kOutOfRange, "rank 2 has had enough");
     const Status barrier = world.barrier().wait();
     EXPECT_EQ(barrier.error().message, "rank 2 has had enough");
+    EXPECT_EQ(world.health().error().message, "rank 2 has had enough");
     return barrier;
   });
   EXPECT_EQ(status.error().code, ErrorCode::kOutOfRange);

@@ -89,6 +89,8 @@ class Communicator {
   virtual void limit_waits(WaitLimits limits) = 0;
   /// Ends the present and later waits of every rank of the world with this error.
   virtual void fail(const Error& error) = 0;
+  /// The error of whichever rank of the world has failed, as far as this one has heard.
+  virtual Status health() const = 0;
 };
 
 constexpr int kLargestTag = (1 << 22) - 1;

@@ -4,7 +4,7 @@
 //
 //   TrainedParameter parameter = {.name = "language_model.model.norm.weight", .tensor = weight};
 //   parameter.group = *groups.of_parameter[i];
-//   parameter.counted = {{0, weight.numel()}};
+//   parameter.counted = block_of(weight.sizes(), 0, owned.begin, owned.count);   // not replicas
 //
 // Not for frozen parameters: leave them out, and `requires_grad` off.
 #pragma once
@@ -27,6 +27,11 @@ struct ElementRange {
 
   std::int64_t size() const { return end - begin; }
 };
+
+/// The elements of a tensor of `sizes` whose index in `dimension` is in [begin, begin + count), as
+/// few ranges as they are.
+std::vector<ElementRange> block_of(at::IntArrayRef sizes, std::int64_t dimension,
+                                   std::int64_t begin, std::int64_t count);
 
 struct TrainedParameter {
   std::string name;
