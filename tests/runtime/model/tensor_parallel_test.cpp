@@ -14,11 +14,14 @@
 namespace omnibal::runtime {
 namespace {
 
+/// Where the last layer is recomputed, with deferred weight gradients too.
 double train_once(Stage& stage, const PreparedBatch& batch, const std::vector<bool>& recompute) {
-  const Pass pass{batch, stage.options.group};
+  WeightGradients later;
+  const Pass pass{batch, stage.options.group, recompute.back() ? &later : nullptr};
   Tape tape;
   const at::Tensor loss = run_forward(stage, {}, pass, recompute, tape);
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
+  later.flush();
   return loss.item<double>();
 }
 
