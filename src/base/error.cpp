@@ -24,6 +24,10 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kMalformedJson, "malformed_json", kBadInput},
     ErrorCodeInfo{ErrorCode::kMalformedToml, "malformed_toml", kBadInput},
     ErrorCodeInfo{ErrorCode::kMalformedNpy, "malformed_npy", kBadInput},
+    ErrorCodeInfo{ErrorCode::kMalformedImage, "malformed_image", kBadInput},
+    ErrorCodeInfo{ErrorCode::kImageTooLarge, "image_too_large", kBadInput},
+    ErrorCodeInfo{ErrorCode::kMalformedSafetensors, "malformed_safetensors", kBadInput},
+    ErrorCodeInfo{ErrorCode::kMissingTensor, "missing_tensor", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnknownFormat, "unknown_format", kBadInput},
     ErrorCodeInfo{ErrorCode::kUnsupportedVersion, "unsupported_version", kBadInput},
     ErrorCodeInfo{ErrorCode::kChecksumMismatch, "checksum_mismatch", kBadInput},
@@ -49,6 +53,8 @@ constexpr std::array kTable = {
     ErrorCodeInfo{ErrorCode::kTooSlow, "too_slow", kInfeasible},
     ErrorCodeInfo{ErrorCode::kWriteFailed, "write_failed", kOther},
     ErrorCodeInfo{ErrorCode::kWouldOverwrite, "would_overwrite", kOther},
+    ErrorCodeInfo{ErrorCode::kPeerFailed, "peer_failed", kOther},
+    ErrorCodeInfo{ErrorCode::kWaitTooLong, "wait_too_long", kOther},
     ErrorCodeInfo{ErrorCode::kInternal, "internal", kOther},
 };
 

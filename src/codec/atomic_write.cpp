@@ -175,6 +175,12 @@ bool put_in_place(const std::string& staged, const std::string& target) {
 }  // namespace
 
 Status write_file_atomically(const std::string& path, std::string_view content) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+  return write_file_atomically(path, {&bytes, 1});
+}
+
+Status write_file_atomically(const std::string& path,
+                             std::span<const std::span<const std::byte>> pieces) {
   const fs::path target = resolve(path);
   std::error_code problem;
   const fs::file_status status = fs::status(target, problem);
@@ -189,8 +195,7 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   if (temporary.empty()) {
     return system_error(ErrorCode::kWriteFailed, "cannot create a file in this directory", path);
   }
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
-  Status written = write_synced(temporary, {&bytes, 1}, false);
+  Status written = write_synced(temporary, pieces, false);
   if (written.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {
     written = system_error(ErrorCode::kWriteFailed, "cannot put the file in place", path);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/config_part.h"
+#include "omnibal/model/config_part.h"
 
 #include <fmt/format.h>
 
@@ -55,6 +55,19 @@ Result<std::string> ConfigPart::text_or(std::string_view key, std::string_view f
 Result<std::vector<std::int64_t>> ConfigPart::integers(std::string_view key, std::int64_t min,
                                                        std::int64_t max) const {
   return fields().integers(key, min, max);
+}
+
+Result<std::vector<std::string>> ConfigPart::texts(std::string_view key) const {
+  OMNIBAL_ASSIGN(const codec::Json* list, fields().array(key));
+  std::vector<std::string> texts;
+  for (const codec::Json& item : *list) {
+    if (!item.is_string()) {
+      return problem(ErrorCode::kWrongType, key,
+                     fmt::format("{} holds something else than texts", key));
+    }
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
 }
 
 bool ConfigPart::is_list(std::string_view key) const {

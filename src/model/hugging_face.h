@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "model/config_part.h"
+#include "omnibal/model/config_part.h"
 #include "omnibal/model/model.h"
 
 namespace omnibal::model {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "model/config_part.h"
+#include "omnibal/model/config_part.h"
 #include "omnibal/model/model.h"
 
 namespace omnibal::model {

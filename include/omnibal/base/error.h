@@ -32,6 +32,10 @@ enum class ErrorCode {
   kMalformedJson,
   kMalformedToml,
   kMalformedNpy,
+  kMalformedImage,
+  kImageTooLarge,
+  kMalformedSafetensors,
+  kMissingTensor,
   kUnknownFormat,
   kUnsupportedVersion,
   kChecksumMismatch,
@@ -59,6 +63,8 @@ enum class ErrorCode {
   // Anything else (exit code 1).
   kWriteFailed,
   kWouldOverwrite,
+  kPeerFailed,
+  kWaitTooLong,
   kInternal,
 };
 

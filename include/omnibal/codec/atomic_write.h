@@ -11,6 +11,8 @@
 // Not for appending to a log, and not a lock: of two writers of one target the last one wins.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,10 @@ namespace omnibal::codec {
 /// Replaces a regular file (behind a symbolic link too) or creates it. Errors: kWriteFailed;
 /// kWouldOverwrite where a directory or device has the name.
 Status write_file_atomically(const std::string& path, std::string_view content);
+
+/// The same of pieces that follow each other in the file and need not be copied together.
+Status write_file_atomically(const std::string& path,
+                             std::span<const std::span<const std::byte>> pieces);
 
 /// What makes a directory one of ours, so that a newer one may replace it.
 struct DirectoryKind {

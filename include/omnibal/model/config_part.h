@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One object of a Hugging Face configuration, read with checks. A JSON null counts as absent, as
-// transformers has it.
+// ConfigPart: one object of a Hugging Face configuration, read with checks. A JSON null counts as
+// absent, as transformers has it.
+//
+//   OMNIBAL_ASSIGN(const ConfigPart text, root.part("text_config"));
+//   OMNIBAL_ASSIGN(const std::int64_t width, text.size("hidden_size"));
+//   OMNIBAL_ASSIGN(const bool biased, text.flag_or("attention_bias", false));
+//
+// Not for files of ours, in which a null is an error: codec/json.h.
 #pragma once
 
 #include <string>
@@ -30,6 +36,7 @@ class ConfigPart {
   Result<std::string> text_or(std::string_view key, std::string_view fallback) const;
   Result<std::vector<std::int64_t>> integers(std::string_view key, std::int64_t min,
                                              std::int64_t max) const;
+  Result<std::vector<std::string>> texts(std::string_view key) const;
   /// The side of a square in pixels, written 448 or [448, 448].
   Result<std::int64_t> square_side(std::string_view key) const;
   /// A member that is an object itself.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/runtime/layers/weight_gradients.h"
+
+#include <ATen/TensorOperators.h>
+#include <c10/core/GradMode.h>
+
+#include <utility>
+
+#include "layers/weight_gradient.h"
+
+namespace omnibal::runtime {
+namespace {
+
+/// As the engine does behind a backward: the first gradient becomes the parameter's own.
+void accumulate(const at::Tensor& parameter, at::Tensor gradient,
+                const std::function<void(const at::Tensor&)>& on_parameter) {
+  at::Tensor& own = parameter.mutable_grad();
+  if (own.defined()) {
+    own.add_(gradient);
+  } else {
+    own = std::move(gradient);
+  }
+  if (on_parameter) on_parameter(parameter);
+}
+
+}  // namespace
+
+at::Tensor weight_gradient(const at::Tensor& input, const at::Tensor& output_gradient) {
+  return output_gradient.t().mm(input);
+}
+
+at::Tensor bias_gradient(const at::Tensor& output_gradient) { return output_gradient.sum(0); }
+
+void WeightGradients::add(at::Tensor input, at::Tensor output_gradient, at::Tensor weight,
+                          at::Tensor bias) {
+  if (!weight.defined() && !bias.defined()) return;
+  entries_.push_back(
+      {std::move(input), std::move(output_gradient), std::move(weight), std::move(bias)});
+}
+
+void WeightGradients::flush(const std::function<void(const at::Tensor&)>& on_parameter) {
+  const c10::NoGradGuard no_graph;
+  for (Entry& entry : entries_) {
+    if (entry.weight.defined()) {
+      accumulate(entry.weight, weight_gradient(entry.input, entry.output_gradient), on_parameter);
+    }
+    if (entry.bias.defined()) {
+      accumulate(entry.bias, bias_gradient(entry.output_gradient), on_parameter);
+    }
+    entry = {};  // frees its tensors before the next are computed
+  }
+  entries_.clear();
+}
+
+}  // namespace omnibal::runtime
