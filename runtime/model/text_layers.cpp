@@ -29,20 +29,22 @@ at::Tensor matched(const TextBlock& block, const at::Tensor& kv_TKd) {
 
 at::Tensor attend(const TextBlock& block, const at::Tensor& x, const Pass& pass) {
   const PreparedBatch& batch = pass.batch;
-  const at::Tensor all_TD = gather_rows(normalize(x, block.norm1), batch.tokens(), pass.group);
-  const auto heads = [&](const Linear& layer, const Range& range) {
-    return linear(all_TD, layer, pass.later).view({batch.tokens(), range.count, block.head_width});
+  const std::vector<at::Tensor> qkv =
+      column_parallel(normalize(x, block.norm1), batch.tokens(),
+                      {block.query, block.key, block.value}, pass.group, pass.later);
+  const auto heads = [&](const at::Tensor& y, const Range& range) {
+    return y.view({batch.tokens(), range.count, block.head_width});
   };
   const auto placed = [&](const at::Tensor& x_THd, const Norm& norm) {
     return rotate(norm.weight.defined() ? normalize(x_THd, norm) : x_THd, batch.rotary);
   };
-  const at::Tensor q_THd = placed(heads(block.query, block.heads), block.query_norm);
-  const at::Tensor k_TKd = placed(heads(block.key, block.kv_heads), block.key_norm);
-  const at::Tensor v_TKd = heads(block.value, block.kv_heads);
+  const at::Tensor q_THd = placed(heads(qkv[0], block.heads), block.query_norm);
+  const at::Tensor k_TKd = placed(heads(qkv[1], block.kv_heads), block.key_norm);
+  const at::Tensor v_TKd = heads(qkv[2], block.kv_heads);
   const at::Tensor out_THd =
       packed_attention(q_THd, matched(block, k_TKd), matched(block, v_TKd), batch.segments);
-  return row_parallel(out_THd.reshape({batch.tokens(), block.heads.count * block.head_width}),
-                      block.output, pass.group, pass.later);
+  return row_parallel(out_THd.reshape({batch.tokens(), qkv[0].size(1)}), block.output, pass.group,
+                      pass.later);
 }
 
 /// The supervised rows, normed: the others' logits are never computed.
@@ -67,9 +69,10 @@ at::Tensor forward(const TokenEmbedding& embedding, const at::Tensor& input, con
 
 at::Tensor forward(const TextBlock& block, const at::Tensor& input, const Pass& pass) {
   const at::Tensor x = input + attend(block, input, pass);
-  const at::Tensor all_TD = gather_rows(normalize(x, block.norm2), pass.batch.tokens(), pass.group);
-  const at::Tensor hidden =
-      swiglu(linear(all_TD, block.gate, pass.later), linear(all_TD, block.up, pass.later));
+  const std::vector<at::Tensor> inner =
+      column_parallel(normalize(x, block.norm2), pass.batch.tokens(), {block.gate, block.up},
+                      pass.group, pass.later);
+  const at::Tensor hidden = swiglu(inner[0], inner[1]);
   return x + row_parallel(hidden, block.down, pass.group, pass.later);
 }
 

@@ -36,21 +36,22 @@ at::Tensor embed_patches(const PatchEmbedding& embedding, const Pass& pass) {
 }
 
 at::Tensor attend(const VisionBlock& block, const at::Tensor& x, const Pass& pass) {
-  const at::Tensor all_NH =
-      gather_rows(normalize(x, block.norm1), pass.batch.vision_rows(), pass.group);
-  const auto heads_UShd = [&](const Linear& layer, const Norm* norm) {
-    at::Tensor y = linear(all_NH, layer, pass.later);
-    if (norm != nullptr && norm->weight.defined()) {
-      y = split_rms_norm(y, norm->weight, norm->eps, block.width, pass.group);
-    }
+  const std::int64_t rows = pass.batch.vision_rows();
+  const std::vector<at::Tensor> qkv =
+      column_parallel(normalize(x, block.norm1), rows, {block.query, block.key, block.value},
+                      pass.group, pass.later);
+  const auto normed = [&](const at::Tensor& y, const Norm& norm) {
+    if (!norm.weight.defined()) return y;
+    return split_rms_norm(y, norm.weight, norm.eps, block.width, pass.group);
+  };
+  const auto heads_UShd = [&](const at::Tensor& y) {
     return y.view({pass.batch.units(), pass.batch.unit_vision_tokens, y.size(1) / block.head_width,
                    block.head_width});
   };
-  const at::Tensor q = heads_UShd(block.query, &block.query_norm);
-  const at::Tensor k = heads_UShd(block.key, &block.key_norm);
-  const at::Tensor out = unit_attention(q, k, heads_UShd(block.value, nullptr));
-  return row_parallel(out.reshape({all_NH.size(0), out.size(2) * out.size(3)}), block.output,
-                      pass.group, pass.later);
+  const at::Tensor out =
+      unit_attention(heads_UShd(normed(qkv[0], block.query_norm)),
+                     heads_UShd(normed(qkv[1], block.key_norm)), heads_UShd(qkv[2]));
+  return row_parallel(out.reshape({rows, qkv[0].size(1)}), block.output, pass.group, pass.later);
 }
 
 at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale) {
@@ -76,9 +77,9 @@ at::Tensor shuffle_pixels(const at::Tensor& x_USH, std::int64_t factor) {
 at::Tensor forward(const VisionBlock& block, const at::Tensor& input, const Pass& pass) {
   const at::Tensor x = block.embedding ? embed_patches(*block.embedding, pass) : input;
   const at::Tensor y = x + scaled(attend(block, x, pass), block.scale1);
-  const at::Tensor all_NH =
-      gather_rows(normalize(y, block.norm2), pass.batch.vision_rows(), pass.group);
-  const at::Tensor hidden = activate(block.activation, linear(all_NH, block.up, pass.later));
+  const std::vector<at::Tensor> up = column_parallel(
+      normalize(y, block.norm2), pass.batch.vision_rows(), {block.up}, pass.group, pass.later);
+  const at::Tensor hidden = activate(block.activation, up[0]);
   return y + scaled(row_parallel(hidden, block.down, pass.group, pass.later), block.scale2);
 }
 

@@ -22,19 +22,19 @@ TEXTS = {
 }
 
 
-def text_config(kind, heads=4, kv_heads=2):
+def text_config(kind):
     make, changes = TEXTS[kind]
-    return make(hidden_size=32, num_hidden_layers=2, num_attention_heads=heads,
-                num_key_value_heads=kv_heads, intermediate_size=48, vocab_size=VOCABULARY,
+    return make(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                num_key_value_heads=2, intermediate_size=48, vocab_size=VOCABULARY,
                 pad_token_id=None, bos_token_id=None, eos_token_id=None, **changes)
 
 
-def internvl(text="qwen2", tied=True, heads=4, kv_heads=2, vision_heads=4, **vision):
-    tower = InternVLVisionConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=vision_heads,
+def internvl(text="qwen2", tied=True, feature_layer=-1, **vision):
+    tower = InternVLVisionConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=4,
                                  intermediate_size=40, image_size=SIDE, patch_size=7, **vision)
     return InternVLForConditionalGeneration(InternVLConfig(
-        vision_config=tower, text_config=text_config(text, heads, kv_heads),
-        image_token_id=IMAGE_TOKEN, image_seq_length=4, tie_word_embeddings=tied))
+        vision_config=tower, text_config=text_config(text), image_token_id=IMAGE_TOKEN,
+        image_seq_length=4, vision_feature_layer=feature_layer, tie_word_embeddings=tied))
 
 
 def llava(strategy="default", feature_layer=-2, tied=False):
@@ -58,6 +58,8 @@ MODELS = {
         use_mask_token=True),
     "internvl llama with biases": lambda: internvl("llama-bias", use_qk_norm=True,
                                                    attention_bias=True),
+    "internvl of the first block, final norm unused": lambda: internvl(
+        feature_layer=-2, use_mean_pooling=False),
     "llava": llava,
     "llava full, last layer": lambda: llava("full", -1),
 }

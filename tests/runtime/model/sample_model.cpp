@@ -68,7 +68,8 @@ void write_sample_weights(const ScratchDirectory& scratch, const ModelConfig& co
   EXPECT_TRUE(saved.ok()) << to_text(saved.error());
 }
 
-PreparedBatch sample_batch(const ModelConfig& config, std::int64_t units, std::int64_t words) {
+PreparedBatch sample_batch(const ModelConfig& config, std::int64_t units, std::int64_t words,
+                           at::ScalarType type) {
   const std::int64_t features = units * config.unit_tokens();
   const std::int64_t first = features + words;
   const std::int64_t tokens = first + 5;
@@ -85,7 +86,7 @@ PreparedBatch sample_batch(const ModelConfig& config, std::int64_t units, std::i
   batch.weights = at::full({tokens}, 0.25, at::TensorOptions().dtype(at::kDouble));
   const std::int64_t side = config.spec.vision.image_size;
   batch.pixels = scrambled(units * 3 * side * side, 0.5).view({units, 3, side, side});
-  Result<PreparedBatch> prepared = prepare(std::move(batch), config, at::kDouble);
+  Result<PreparedBatch> prepared = prepare(std::move(batch), config, type);
   EXPECT_TRUE(prepared.ok()) << to_text(prepared.error());
   return *std::move(prepared);
 }

@@ -26,7 +26,8 @@ std::string llava_json(int vision_heads, int heads, int kv_heads, bool tied);
 ModelConfig sample_config(const ScratchDirectory& scratch, const std::string& json);
 void write_sample_weights(const ScratchDirectory& scratch, const ModelConfig& config);
 /// Two samples: one with `units` tiles and `words` words, one of words alone.
-PreparedBatch sample_batch(const ModelConfig& config, std::int64_t units, std::int64_t words);
+PreparedBatch sample_batch(const ModelConfig& config, std::int64_t units, std::int64_t words,
+                           at::ScalarType type = at::kDouble);
 /// All layers, on this rank of `group`, in fp64.
 Stage sample_stage(const ScratchDirectory& scratch, const ModelConfig& config,
                    const TensorGroup* group);

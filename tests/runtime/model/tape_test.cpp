@@ -5,8 +5,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "omnibal/cluster/cluster.h"
+#include "omnibal/cost/analytic.h"
 #include "omnibal/runtime/model/live_bytes.h"
 #include "omnibal/runtime/model/weights.h"
 #include "runtime/model/sample_model.h"
@@ -141,6 +144,59 @@ TEST(RuntimeTape, RecomputationKeepsTheInputsOfLayersAlone) {
   EXPECT_LT(peak, plain_peak);
   EXPECT_EQ(plain[1], 0);
   EXPECT_EQ(recomputed[1], 0);
+}
+
+constexpr const char* kWideLlava = R"({"model_type":"llava","image_token_index":50,
+"vision_config":{"model_type":"clip_vision_model","hidden_size":128,"num_hidden_layers":3,
+"num_attention_heads":2,"intermediate_size":512,"image_size":112,"patch_size":14},
+"text_config":{"model_type":"llama","hidden_size":128,"num_hidden_layers":2,
+"num_attention_heads":2,"num_key_value_heads":1,"intermediate_size":320,"vocab_size":512}})";
+
+/// What one layer keeps in bf16: its input, and all but its output, which is the next one's input.
+std::int64_t kept_of_layer(const ModelConfig& config, std::int64_t layer,
+                           const PreparedBatch& batch) {
+  Stage stage = make_stage(config, {.first = layer, .end = layer + 1, .type = at::kBFloat16});
+  for (Parameter& parameter : stage.parameters) {
+    const c10::NoGradGuard no_graph;
+    parameter.tensor.fill_(0.01);
+  }
+  at::Tensor input;
+  if (layer > 0) {
+    input = at::ones(output_shape(config, layer - 1, batch, nullptr),
+                     at::TensorOptions().dtype(at::kBFloat16));
+    input.set_requires_grad(true);
+  }
+  const LiveBytes live;
+  Tape tape;
+  const at::Tensor output = run_forward(stage, input, {batch}, {false}, tape);
+  const std::int64_t own_input = input.defined() ? static_cast<std::int64_t>(input.nbytes()) : 0;
+  return live.now() + own_input - static_cast<std::int64_t>(output.nbytes());
+}
+
+TEST(RuntimeTape, LayersKeepWhatThePlannerCounts) {
+  const ScratchDirectory scratch;
+  const ModelConfig config = sample_config(scratch, kWideLlava);
+  const PreparedBatch batch = sample_batch(config, 2, 100, at::kBFloat16);
+  const auto tokens = static_cast<double>(batch.tokens());
+  const Result<cluster::ClusterSpec> cluster = cluster::load_cluster("a100-80g");
+  ASSERT_TRUE(cluster.ok());
+  const cost::Load load{2, tokens, tokens * tokens};
+  const Result<cost::Profile> profile =
+      cost::analytic_profile(config.spec, *cluster, {.load = load});
+  ASSERT_TRUE(profile.ok()) << to_text(profile.error());
+  for (std::size_t i = 0; i < config.spec.layers.size(); ++i) {
+    const double expected = profile->layers[i].activation_bytes.at(load);
+    const auto found =
+        static_cast<double>(kept_of_layer(config, static_cast<std::int64_t>(i), batch));
+    const model::LayerKind kind = config.spec.layers[i].kind;
+    if (kind == model::LayerKind::kTokenEmbedding || kind == model::LayerKind::kHead) {
+      // The planner counts the merged tokens, which here the first block keeps, and logits of all
+      // positions, not of the supervised alone.
+      EXPECT_LE(found, expected) << config.spec.layers[i].name;
+    } else {
+      EXPECT_NEAR(found / expected, 1, 0.06) << config.spec.layers[i].name;
+    }
+  }
 }
 
 TEST(RuntimeTape, FrozenPartsKeepAndComputeNoGradient) {

@@ -7,17 +7,21 @@
 
 #include "omnibal/runtime/comm/thread_ranks.h"
 #include "omnibal/runtime/layers/communicator_group.h"
+#include "omnibal/runtime/model/live_bytes.h"
 #include "omnibal/runtime/model/tape.h"
 #include "runtime/model/sample_model.h"
 
 namespace omnibal::runtime {
 namespace {
 
+/// Where the last layer is recomputed, with deferred weight gradients too.
 double train_once(Stage& stage, const PreparedBatch& batch, const std::vector<bool>& recompute) {
-  const Pass pass{batch, stage.options.group};
+  WeightGradients later;
+  const Pass pass{batch, stage.options.group, recompute.back() ? &later : nullptr};
   Tape tape;
   const at::Tensor loss = run_forward(stage, {}, pass, recompute, tape);
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
+  later.flush();
   return loss.item<double>();
 }
 
@@ -91,6 +95,28 @@ TEST(RuntimeTensorParallel, HeadsThatDoNotDivide) {
 TEST(RuntimeTensorParallel, FewerKeyValueHeadsThanRanks) {
   compare(internvl_json(4, 4, 1, false), 4, 2);
   compare(internvl_json(4, 4, 2, false), 4, 2);
+}
+
+TEST(RuntimeTensorParallel, ARankKeepsItsShareOfActivations) {
+  const ScratchDirectory scratch;
+  const ModelConfig config = sample_config(scratch, internvl_json(4, 8, 4, false));
+  write_sample_weights(scratch, config);
+  const PreparedBatch batch = sample_batch(config, 4, 60);
+  const auto kept = [&](const TensorGroup* group) {
+    Stage stage = sample_stage(scratch, config, group);
+    const LiveBytes live;
+    Tape tape;
+    run_forward(stage, {}, {batch, group}, std::vector<bool>(stage.layers.size()), tape);
+    return static_cast<double>(live.now());
+  };
+  const double alone = kept(nullptr);
+  const Status ran = run_thread_ranks(2, [&](Communicator& world) -> Status {
+    at::set_num_threads(1);
+    const CommunicatorGroup group(world);
+    EXPECT_LT(kept(&group), 0.56 * alone);
+    return {};
+  });
+  EXPECT_TRUE(ran.ok()) << to_text(ran.error());
 }
 
 TEST(RuntimeTensorParallel, NoPicture) { compare(internvl_json(4, 4, 2, true), 2, 0); }
