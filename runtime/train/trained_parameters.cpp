@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/runtime/train/trained_parameters.h"
 
+#include "model/names.h"
 #include "omnibal/runtime/layers/communicator_group.h"
 
 namespace omnibal::runtime {
 namespace {
-
-constexpr std::string_view kTiedName = "language_model.model.embed_tokens.weight";
 
 Element element_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? Element::kF64 : Element::kF32;
@@ -38,7 +37,7 @@ TrainedParameter trained(const Parameter& parameter, std::size_t group,
     result.counted = block_of(parameter.tensor.sizes(), parameter.split_dimension,
                               parameter.owned.begin - parameter.held.begin, parameter.owned.count);
   }
-  const bool tied = sharers.tie != nullptr && parameter.name == kTiedName;
+  const bool tied = sharers.tie != nullptr && parameter.name == kTokenTable;
   if (tied || (parameter.shared && size_of(sharers.tensor) > 1)) {
     result.sum_over_model = [=](const at::Tensor& gradient) {
       return sum_gradient(parameter, sharers, tied, gradient);

@@ -13,4 +13,10 @@ void for_each_world(const std::function<Status(Communicator&)>& body) {
   }
 }
 
+bool can_run(int) { return true; }
+
+Status run_ranks(int num_ranks, const std::function<Status(Communicator&)>& body) {
+  return run_thread_ranks(num_ranks, body);
+}
+
 }  // namespace omnibal::runtime

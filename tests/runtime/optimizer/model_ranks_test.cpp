@@ -9,6 +9,8 @@
 namespace omnibal::runtime {
 namespace {
 
+using namespace small_network;
+
 // Two shards of one replica: both hold `hidden`, each has half of its gradient, one counts it.
 TEST(Optimizer, AReplicatedParameterIsSummedAndCountedOnce) {
   OptimizerOptions options = small_buckets();

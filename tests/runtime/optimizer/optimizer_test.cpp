@@ -10,6 +10,8 @@
 namespace omnibal::runtime {
 namespace {
 
+using namespace small_network;
+
 TEST(Optimizer, AnyNumberOfRanksStepsAsOne) {
   const Outcome one = train(1, at::kDouble);
   for (const int num_ranks : {2, 4, 8}) {

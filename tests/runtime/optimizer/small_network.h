@@ -26,7 +26,7 @@
 #include "omnibal/runtime/comm/thread_ranks.h"
 #include "omnibal/runtime/optimizer/optimizer.h"
 
-namespace omnibal::runtime {
+namespace omnibal::runtime::small_network {
 
 /// Numbers without pattern, the same in every rank.
 inline at::Tensor numbers(std::vector<std::int64_t> sizes, double seed, at::ScalarType type) {
@@ -167,4 +167,4 @@ inline double largest_difference(const Outcome& a, const Outcome& b) {
   return largest;
 }
 
-}  // namespace omnibal::runtime
+}  // namespace omnibal::runtime::small_network

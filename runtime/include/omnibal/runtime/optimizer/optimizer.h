@@ -27,7 +27,7 @@ namespace omnibal::runtime {
 
 struct OptimizerOptions {
   std::vector<GroupSettings> groups;
-  LearningRateSchedule schedule;
+  LearningRateSchedule schedule = {};
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;

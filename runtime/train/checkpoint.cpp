@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "omnibal/runtime/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "omnibal/codec/atomic_write.h"
+#include "train/state_file.h"
+
+namespace omnibal::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFormat = "omnibal.checkpoint";
+constexpr std::string_view kDocument = "checkpoint.json";
+constexpr std::string_view kPrefix = "step-";
+
+std::string rank_file(const std::string& directory, std::int64_t rank) {
+  return fmt::format("{}/rank-{}.safetensors", directory, rank);
+}
+
+codec::DirectoryKind kind_of(int num_ranks) {
+  codec::DirectoryKind kind{std::string(kDocument), std::string(kFormat), {std::string(kDocument)}};
+  for (int r = 0; r < num_ranks; ++r) kind.files.push_back(rank_file("", r).substr(1));
+  return kind;
+}
+
+/// The error of this rank, or that another has one.
+Status agree(const Status& own, Communicator& world) {
+  std::int64_t num_failed = own.ok() ? 0 : 1;
+  OMNIBAL_RETURN_IF_ERROR(world.all_reduce(&num_failed, 1, Element::kI64, Reduction::kSum).wait());
+  if (!own.ok() || num_failed == 0) return own;
+  return Error(ErrorCode::kPeerFailed, "the checkpoint failed on another rank");
+}
+
+/// Where all ranks write: rank 0 says.
+Result<std::string> share_path(const std::string& path, Communicator& world) {
+  std::array<char, 4096> text = {};
+  if (path.size() >= text.size()) return Error(ErrorCode::kOutOfRange, "the path is too long");
+  std::memcpy(text.data(), path.data(), path.size());
+  OMNIBAL_RETURN_IF_ERROR(world.broadcast(text.data(), text.size(), 0).wait());
+  return std::string(text.data());
+}
+
+/// Whole checkpoints under `root`, the latest first.
+std::vector<std::string> checkpoints_in(const std::string& root) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
+    const bool named = entry.path().filename().string().starts_with(kPrefix);
+    if (named && fs::exists(entry.path() / kDocument, ignored)) found.push_back(entry.path());
+  }
+  std::ranges::sort(found, std::greater());
+  return found;
+}
+
+void remove_old(const std::string& root, std::int64_t keep) {
+  if (keep == 0) return;
+  const std::vector<std::string> all = checkpoints_in(root);
+  std::error_code ignored;  // what cannot be removed stays: the new one is in place
+  for (std::size_t i = static_cast<std::size_t>(keep); i < all.size(); ++i) {
+    fs::remove_all(all[i], ignored);
+  }
+}
+
+codec::Json document_of(const CheckpointContent& content, int num_ranks) {
+  return {{"format", kFormat},
+          {"version", 1},
+          {"step", content.optimizer.step()},
+          {"ranks", num_ranks},
+          {"trainer", content.trainer}};
+}
+
+}  // namespace
+
+Status save_checkpoint(const std::string& root, const CheckpointContent& content,
+                       Communicator& world, std::int64_t keep) {
+  const std::string target = fmt::format("{}/{}{:08}", root, kPrefix, content.optimizer.step());
+  std::optional<codec::StagedDirectory> staged;
+  Status own;
+  if (world.rank() == 0) {
+    auto created = codec::StagedDirectory::create(target, kind_of(world.size()));
+    if (created.ok()) {
+      staged = *std::move(created);
+    } else {
+      own = std::move(created).error();
+    }
+  }
+  OMNIBAL_RETURN_IF_ERROR(agree(own, world));
+  OMNIBAL_ASSIGN(const std::string folder, share_path(staged ? staged->path() : "", world));
+  own = write_state_file(rank_file(folder, world.rank()), content.optimizer, content.parameters);
+  OMNIBAL_RETURN_IF_ERROR(agree(own, world));
+  if (staged) {
+    own = codec::write_json(fmt::format("{}/{}", folder, kDocument),
+                            document_of(content, world.size()));
+    if (own.ok()) own = staged->commit();
+    if (own.ok()) remove_old(root, keep);
+  }
+  return agree(own, world);
+}
+
+std::optional<std::string> latest_checkpoint(const std::string& root) {
+  const std::vector<std::string> all = checkpoints_in(root);
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+Result<codec::Json> load_checkpoint(const std::string& path, const CheckpointContent& content) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  const std::string file = fmt::format("{}/{}", path, kDocument);
+  OMNIBAL_ASSIGN(const codec::Json document, codec::read_json(file));
+  OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, file, kFormat, 1));
+  const codec::JsonFields fields(document, file);
+  OMNIBAL_ASSIGN(const std::int64_t step, fields.integer("step", 0, kMany));
+  OMNIBAL_ASSIGN(const std::int64_t num_ranks, fields.integer("ranks", 1, 1 << 20));
+  OMNIBAL_ASSIGN(const codec::Json* trainer, fields.object("trainer"));
+  std::vector<std::string> paths;
+  for (std::int64_t r = 0; r < num_ranks; ++r) paths.push_back(rank_file(path, r));
+  OMNIBAL_ASSIGN(const StateFiles files, StateFiles::open(paths));
+  OMNIBAL_RETURN_IF_ERROR(files.fill(content.optimizer, content.parameters));
+  content.optimizer.set_step(step);
+  OMNIBAL_RETURN_IF_ERROR(content.optimizer.publish_weights());
+  return *trainer;
+}
+
+}  // namespace omnibal::runtime
