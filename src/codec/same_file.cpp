@@ -18,7 +18,7 @@ std::optional<struct stat> status_of(const fs::path& path) {
 }
 
 /// The name behind symbolic links, also where the last leads to nothing.
-fs::path resolve(const std::string& path) {
+fs::path where_it_leads(const std::string& path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
   std::error_code problem;
   fs::path name = fs::absolute(path, problem);
@@ -42,15 +42,15 @@ bool is_same(const fs::path& a, const fs::path& b) {
 }  // namespace
 
 bool is_same_file(const std::string& a, const std::string& b) {
-  // Not resolve() of what exists: an open pipe has no name of its own.
+  // Not where_it_leads() of what exists: an open pipe has no name of its own.
   if (status_of(a) && status_of(b)) return is_same(a, b);
-  return is_same(resolve(a), resolve(b));
+  return is_same(where_it_leads(a), where_it_leads(b));
 }
 
 bool lies_in(const std::string& path, const std::string& directory) {
   if (is_same_file(path, directory)) return true;
-  const fs::path root = resolve(directory);
-  for (fs::path name = resolve(path); name.has_relative_path(); name = name.parent_path()) {
+  const fs::path root = where_it_leads(directory);
+  for (fs::path name = where_it_leads(path); name.has_relative_path(); name = name.parent_path()) {
     if (is_same(name.parent_path(), root)) return true;
   }
   return false;

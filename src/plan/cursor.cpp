@@ -17,11 +17,6 @@ using codec::JsonFields;
 
 constexpr std::int64_t kMostSteps = std::numeric_limits<std::int32_t>::max();
 
-const std::string& document_name() {
-  static const std::string name(kPlanDocument);
-  return name;
-}
-
 std::string hash_text(const std::string& text) {
   return codec::hash_bytes(std::as_bytes(std::span(text)));
 }
@@ -73,7 +68,7 @@ Result<std::vector<steps::SizeChange>> read_changes(const JsonFields& root,
 
 Result<cost::LinearCost> read_forward(const JsonFields& steps) {
   OMNIBAL_ASSIGN(const Json* json, steps.object("forward_s"));
-  const JsonFields fields(*json, document_name(), "steps.forward_s");
+  const JsonFields fields(*json, plan_document_name(), "steps.forward_s");
   constexpr double kLargest = 1e9;
   return cost::read_linear_cost(fields, kLargest);
 }
@@ -83,7 +78,7 @@ Result<std::uint64_t> read_seed(const Json& provenance) {
   const auto seed = provenance.find("seed");
   if (seed != provenance.end() && seed->is_number_unsigned()) return seed->get<std::uint64_t>();
   return Error(ErrorCode::kWrongType, "the seed is not a whole number from 0")
-      .in_file(document_name())
+      .in_file(plan_document_name())
       .at_key("provenance.seed");
 }
 
@@ -93,14 +88,14 @@ Result<PlanIdentity> identify(const PlanReader& plan, const std::string& directo
   PlanIdentity identity;
   OMNIBAL_ASSIGN(identity.hash, codec::hash_file(fmt::format("{}/{}", directory, kChecksums)));
   OMNIBAL_ASSIGN(const Json* provenance,
-                 JsonFields(plan.document(), document_name()).object("provenance"));
-  const JsonFields fields(*provenance, document_name(), "provenance");
+                 JsonFields(plan.document(), plan_document_name()).object("provenance"));
+  const JsonFields fields(*provenance, plan_document_name(), "provenance");
   std::string inputs;
   for (const char* key : {"inputs", "configuration"}) {
     OMNIBAL_ASSIGN(const Json* files, fields.array(key));
     for (const Json& file : *files) {
       OMNIBAL_ASSIGN(const std::string hash,
-                     JsonFields(file, document_name(), "provenance").text("hash"));
+                     JsonFields(file, plan_document_name(), "provenance").text("hash"));
       inputs += hash + "\n";
     }
   }
@@ -171,13 +166,13 @@ Status check_is_of(const PlanCursor& cursor, const PlanIdentity& plan, const std
 Result<steps::StepSource> step_source(const PlanReader& plan) {
   if (plan.steps() == nullptr) {
     return Error(ErrorCode::kInvalidPlan, "the plan has no steps")
-        .in_file(document_name())
+        .in_file(plan_document_name())
         .at_key("steps")
         .with_hint("make it with `omnibal pack --dp N`");
   }
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan_document_name());
   OMNIBAL_ASSIGN(const Json* json, root.object("steps"));
-  const JsonFields fields(*json, document_name(), "steps");
+  const JsonFields fields(*json, plan_document_name(), "steps");
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
   steps::StepSource source{.table = plan.steps(), .loads = plan.pack_loads(), .options = {}};
   OMNIBAL_ASSIGN(source.options.window, fields.integer("window", 0, kMostSteps));

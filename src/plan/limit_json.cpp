@@ -31,7 +31,7 @@ const char* binds(const CapReason& reason) {
   return reason.holds_largest_sample ? "largest_sample" : "time";
 }
 
-Json to_json(const CapReason& reason, const CapPrediction& best) {
+Json reason_json(const CapReason& reason, const CapPrediction& best) {
   Json json = {{"binds", binds(reason)}};
   if (reason.smaller) json["smaller"] = compared(*reason.smaller, best);
   if (reason.larger) json["larger"] = compared(*reason.larger, best);
@@ -55,8 +55,8 @@ Json to_json(const LimitChoice& choice) {
       {"peak_bytes", best.peak_bytes},
       {"recomputed_layers", best.recomputed_layers},
       {"recompute_share", best.recompute_share},
-      {"vision", to_json(choice.vision, best)},
-      {"tokens", to_json(choice.tokens, best)},
+      {"vision", reason_json(choice.vision, best)},
+      {"tokens", reason_json(choice.tokens, best)},
       {"runners_up", compared(choice.runners_up, best)},
       {"too_large", choice.too_large},
       {"predictions", choice.predictions}};

@@ -48,12 +48,12 @@ Json totals_json(const metrics::SourceTotals& totals, const metrics::SourceTotal
             {"tokens", ratio(totals.tokens, all.tokens)}}}};
 }
 
-Json to_json(const metrics::ShareSpread& spread) {
+Json spread_json(const metrics::ShareSpread& spread) {
   return {{"share", spread.share},           {"mean", spread.mean}, {"std", spread.std},
           {"random_std", spread.random_std}, {"min", spread.min},   {"max", spread.max}};
 }
 
-Json to_json(const metrics::MixSpread& spread, const std::vector<corpus::Source>& sources) {
+Json spread_json(const metrics::MixSpread& spread, const std::vector<corpus::Source>& sources) {
   const auto deviating = static_cast<std::size_t>(spread.deviating_source);
   return {{"against_random", spread.against_random},
           {"largest_deviation", spread.largest_deviation},
@@ -62,15 +62,15 @@ Json to_json(const metrics::MixSpread& spread, const std::vector<corpus::Source>
 
 Json level_json(const metrics::MixLevel& level, const std::vector<corpus::Source>& sources) {
   return {{"count", level.count},
-          {"samples", to_json(level.samples, sources)},
-          {"vision_units", to_json(level.vision_units, sources)},
-          {"tokens", to_json(level.tokens, sources)}};
+          {"samples", spread_json(level.samples, sources)},
+          {"vision_units", spread_json(level.vision_units, sources)},
+          {"tokens", spread_json(level.tokens, sources)}};
 }
 
 Json shares_json(const metrics::MixLevel& level, std::size_t source) {
-  return {{"samples", to_json(level.samples.sources[source])},
-          {"vision_units", to_json(level.vision_units.sources[source])},
-          {"tokens", to_json(level.tokens.sources[source])}};
+  return {{"samples", spread_json(level.samples.sources[source])},
+          {"vision_units", spread_json(level.vision_units.sources[source])},
+          {"tokens", spread_json(level.tokens.sources[source])}};
 }
 
 }  // namespace

@@ -19,14 +19,9 @@ constexpr std::int64_t kMostChunks = 1 << 16;
 constexpr double kFastestLink = 1e15;
 constexpr double kFastestMemory = 1e18;
 
-const std::string& document_name() {
-  static const std::string name(kPlanDocument);
-  return name;
-}
-
 Result<cluster::Link> read_link(const JsonFields& fields, std::string_view key) {
   OMNIBAL_ASSIGN(const Json* json, fields.object(key));
-  const JsonFields link(*json, document_name(), fmt::format("cluster.{}", key));
+  const JsonFields link(*json, plan_document_name(), fmt::format("cluster.{}", key));
   OMNIBAL_ASSIGN(const double bytes_per_s, link.number("bytes_per_s", 1, kFastestLink));
   OMNIBAL_ASSIGN(const double latency_s, link.number("latency_s", 0, 1));
   return cluster::Link{bytes_per_s, latency_s};
@@ -34,7 +29,7 @@ Result<cluster::Link> read_link(const JsonFields& fields, std::string_view key) 
 
 Result<cluster::ClusterSpec> read_cluster(const JsonFields& root) {
   OMNIBAL_ASSIGN(const Json* json, root.object("cluster"));
-  const JsonFields fields(*json, document_name(), "cluster");
+  const JsonFields fields(*json, plan_document_name(), "cluster");
   cluster::ClusterSpec cluster;
   OMNIBAL_ASSIGN(cluster.name, fields.text("name"));
   OMNIBAL_ASSIGN(cluster.devices_per_node, fields.integer("devices_per_node", 1, kMostDevices));
@@ -47,7 +42,7 @@ Result<cluster::ClusterSpec> read_cluster(const JsonFields& root) {
 
 Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::StepTable& steps) {
   OMNIBAL_ASSIGN(const Json* json, root.object("parallel"));
-  const JsonFields fields(*json, document_name(), "parallel");
+  const JsonFields fields(*json, plan_document_name(), "parallel");
   cluster::ParallelSizes sizes;
   OMNIBAL_ASSIGN(sizes.tp, fields.integer("tp", 1, kMostDevices));
   OMNIBAL_ASSIGN(sizes.pp, fields.integer("pp", 1, kMostDevices));
@@ -56,7 +51,7 @@ Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::S
       fields.integer("micro_batches", steps.micro_batches, steps.micro_batches));
   if (sizes.tp <= kMostDevices / sizes.pp / sizes.dp) return sizes;
   return Error(ErrorCode::kInvalidPlan, "tp x pp x dp are more devices than a cluster may have")
-      .in_file(document_name())
+      .in_file(plan_document_name())
       .at_key("parallel")
       .with_limit(kMostDevices);
 }
@@ -64,7 +59,7 @@ Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::S
 Result<partition::Cuts> read_cuts(const JsonFields& root, std::int64_t num_stages,
                                   std::int32_t num_layers) {
   OMNIBAL_ASSIGN(const Json* json, root.object("partition"));
-  const JsonFields fields(*json, document_name(), "partition");
+  const JsonFields fields(*json, plan_document_name(), "partition");
   OMNIBAL_ASSIGN(const std::vector<std::int64_t> first_layers,
                  fields.integers("cuts", 1, num_layers - 1));
   const partition::Cuts cuts =
@@ -72,7 +67,7 @@ Result<partition::Cuts> read_cuts(const JsonFields& root, std::int64_t num_stage
   OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
   if (static_cast<std::int64_t>(cuts.size()) + 1 == num_stages) return cuts;
   return Error(ErrorCode::kInvalidPlan, "there are not pp x chunks - 1 cuts")
-      .in_file(document_name())
+      .in_file(plan_document_name())
       .at_key("partition.cuts")
       .with_value(static_cast<std::int64_t>(cuts.size()))
       .with_limit(num_stages - 1);
@@ -86,7 +81,7 @@ Result<recompute::RecomputeMask> read_recompute(const JsonFields& root, std::int
   for (const std::int64_t layer : layers) {
     if (layer <= last) {
       return Error(ErrorCode::kInvalidPlan, "recomputed layers do not rise")
-          .in_file(document_name())
+          .in_file(plan_document_name())
           .at_key("recompute")
           .with_value(layer);
     }
@@ -102,14 +97,14 @@ Result<std::vector<cost::NamedChoice>> read_named_choices(const JsonFields& root
   std::vector<cost::NamedChoice> named;
   if (!root.has("recompute_choice")) return named;
   OMNIBAL_ASSIGN(const Json* json, root.object("recompute_choice"));
-  const JsonFields fields(*json, document_name(), "recompute_choice");
+  const JsonFields fields(*json, plan_document_name(), "recompute_choice");
   for (const auto& [key, value] : json->items()) {
     std::int64_t layer = -1;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), layer);
     if (error != std::errc() || end != key.data() + key.size() || layer < 0 ||
         layer >= num_layers) {
       return Error(ErrorCode::kInvalidPlan, fmt::format("there is no layer \"{}\"", key))
-          .in_file(document_name())
+          .in_file(plan_document_name())
           .at_key("recompute_choice")
           .with_value(key)
           .with_limit(std::int64_t{num_layers} - 1);
@@ -128,7 +123,7 @@ Result<cost::LayerChoices> read_choices(const JsonFields& root, const cost::Prof
   if (choices) return choices;
   Error error = std::move(choices).error();
   error.code = ErrorCode::kInvalidPlan;
-  return std::move(error).in_file(document_name());
+  return std::move(error).in_file(plan_document_name());
 }
 
 /// Every id is a pack or a zero-weight pack: whoever simulates takes loads by id.
@@ -178,7 +173,7 @@ Result<bool> read_links_cost(const JsonFields& root) {
   OMNIBAL_ASSIGN(const std::string links, root.text("links"));
   if (links == "model" || links == "free") return links == "model";
   return Error(ErrorCode::kInvalidPlan, "links are neither model nor free")
-      .in_file(document_name())
+      .in_file(plan_document_name())
       .at_key("links")
       .with_value(links);
 }
@@ -186,7 +181,7 @@ Result<bool> read_links_cost(const JsonFields& root) {
 /// A key of the plan's, not an argument of the user's.
 Error in_this_plan(Error error, const char* key) {
   error.code = ErrorCode::kInvalidPlan;
-  return std::move(error).in_file(document_name()).at_key(key);
+  return std::move(error).in_file(plan_document_name()).at_key(key);
 }
 
 /// How a step of the prediction ends.
@@ -210,7 +205,7 @@ struct ScheduleChoice {
 
 Result<ScheduleChoice> read_schedule_choice(const JsonFields& root) {
   OMNIBAL_ASSIGN(const Json* json, root.object("schedule"));
-  const JsonFields fields(*json, document_name(), "schedule");
+  const JsonFields fields(*json, plan_document_name(), "schedule");
   OMNIBAL_ASSIGN(const std::string name, fields.text("kind"));
   OMNIBAL_ASSIGN(const std::int64_t chunks, fields.integer("chunks", 1, kMostChunks));
   Result<schedule::ScheduleKind> kind = schedule::parse_schedule_kind(name);
@@ -232,11 +227,11 @@ Result<schedule::Schedule> make_schedule(const ScheduleChoice& choice, std::size
 Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   if (plan.profile() == nullptr || plan.steps() == nullptr) {
     return Error(ErrorCode::kInvalidPlan, "the plan has no model part: packs and steps only")
-        .in_file(document_name())
+        .in_file(plan_document_name())
         .with_hint("make a whole plan with `omnibal plan`");
   }
   const auto num_layers = static_cast<std::int32_t>(plan.profile()->layers.size());
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan_document_name());
   PlanPipeline pipeline;
   OMNIBAL_ASSIGN(pipeline.sizes, read_sizes(root, *plan.steps()));
   OMNIBAL_RETURN_IF_ERROR(check_arrays(plan));

@@ -156,4 +156,9 @@ Result<PlanReader> PlanReader::open(const std::string& directory) {
   return plan;
 }
 
+const std::string& plan_document_name() {
+  static const std::string name(kPlanDocument);
+  return name;
+}
+
 }  // namespace omnibal::plan

@@ -12,7 +12,7 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-Json to_json(const std::vector<corpus::InputFile>& files) {
+Json files_json(const std::vector<corpus::InputFile>& files) {
   Json json = Json::array();
   for (const corpus::InputFile& file : files) {
     json.push_back({{"path", file.path}, {"hash", file.hash}});
@@ -81,8 +81,8 @@ Json to_json(const Provenance& provenance) {
   return {{"tool", fmt::format("omnibal {}", version())},
           {"options", provenance.options},
           {"seed", provenance.seed},
-          {"inputs", to_json(provenance.inputs)},
-          {"configuration", to_json(provenance.configuration)}};
+          {"inputs", files_json(provenance.inputs)},
+          {"configuration", files_json(provenance.configuration)}};
 }
 
 Status check_made_of(const std::string& directory, const Provenance& provenance) {

@@ -6,13 +6,13 @@ namespace {
 
 using codec::Json;
 
-Json to_json(const cluster::ParallelSizes& sizes) {
+Json sizes_json(const cluster::ParallelSizes& sizes) {
   return {{"tp", sizes.tp}, {"pp", sizes.pp}, {"dp", sizes.dp}};
 }
 
-Json to_json(const SizeCandidate& candidate) {
+Json candidate_json(const SizeCandidate& candidate) {
   const CapPrediction& prediction = candidate.prediction;
-  Json parallel = to_json(candidate.sizes);
+  Json parallel = sizes_json(candidate.sizes);
   parallel["micro_batches"] = prediction.micro_batches;
   return {{"parallel", parallel},
           {"schedule", to_json(candidate.schedule)},
@@ -32,10 +32,10 @@ Json to_json(const SizeCandidate& candidate) {
 codec::Json to_json(const SizeChoice& choice) {
   Json json = {{"gpus", choice.gpus}, {"candidates", Json::array()}, {"refused", Json::array()}};
   for (const SizeCandidate& candidate : choice.ranked) {
-    json["candidates"].push_back(to_json(candidate));
+    json["candidates"].push_back(candidate_json(candidate));
   }
   for (const SizeCandidate& candidate : choice.refused) {
-    json["refused"].push_back({{"parallel", to_json(candidate.sizes)},
+    json["refused"].push_back({{"parallel", sizes_json(candidate.sizes)},
                                {"schedule", to_json(candidate.schedule)},
                                {"reason", candidate.reason}});
   }

@@ -16,7 +16,7 @@ namespace {
 /// Candidates whose caps are chosen in full.
 constexpr std::size_t kRefined = 4;
 /// Few caps and few samples err by less: a candidate that much behind cannot win.
-constexpr double kMargin = 1.08;
+constexpr double kWorthRefining = 1.08;
 constexpr std::int64_t kLargestTp = 64;
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
@@ -73,7 +73,7 @@ Status check_batch(const SizeTask& task, const cluster::ParallelSizes& sizes) {
   return micro_batches ? Status{} : Status{micro_batches.error()};
 }
 
-bool better(const SizeCandidate& a, const SizeCandidate& b) {
+bool better_size(const SizeCandidate& a, const SizeCandidate& b) {
   const auto key = [](const SizeCandidate& one) {
     return std::tie(one.rejected, one.gpu_days, one.sizes.tp, one.sizes.pp, one.schedule.kind,
                     one.schedule.chunks);
@@ -101,7 +101,7 @@ std::vector<Error> look_at(const SizeTask& task, const std::vector<RunShape>& sh
     refused.schedule = shapes[i].schedule;
     refused.reason = errors.back().message;
   }
-  std::ranges::sort(choice.ranked, better);
+  std::ranges::sort(choice.ranked, better_size);
   return errors;
 }
 
@@ -161,7 +161,7 @@ std::vector<ScheduleSpec> searched_schedules(std::optional<std::int64_t> chunks)
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) {
   OMNIBAL_ASSIGN(SizeChoice choice, first_look(task, progress));
   const std::int64_t fewest_rejected = choice.best().rejected;
-  const double worth = kMargin * choice.best().gpu_days;
+  const double worth = kWorthRefining * choice.best().gpu_days;
   const std::size_t refined = std::min(kRefined, choice.ranked.size());
   for (std::size_t i = 0; i < refined && choice.ranked[i].gpu_days <= worth; ++i) {
     if (choice.ranked[i].rejected > fewest_rejected) break;
@@ -171,7 +171,7 @@ Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress) 
         predict_in_full(task, {choice.ranked[i].sizes, choice.ranked[i].schedule});
     if (full) choice.ranked[i] = *std::move(full);
   }
-  std::ranges::sort(choice.ranked, better);
+  std::ranges::sort(choice.ranked, better_size);
   SizeCandidate& best = choice.ranked.front();
   best.reason = why_it_wins(best.shares);
   for (SizeCandidate& other : std::span(choice.ranked).subspan(1)) {

@@ -11,7 +11,7 @@
 namespace omnibal::plan {
 namespace {
 
-constexpr std::int64_t kStepsPerChunk = 4;
+constexpr std::int64_t kOrderedPerChunk = 4;
 /// Simulated actions that the search of all steps together may take: about a second of one core.
 constexpr std::int64_t kMostActions = 200'000'000;
 constexpr std::int64_t kMostSwaps = 300;
@@ -213,7 +213,7 @@ OrderedSteps order_micro_batches(const OrderQuestion& question) {
   const std::int64_t num_steps = question.dealt.num_steps;
   const std::int64_t swaps = swaps_a_step(question);
   std::vector<Judged> judged(static_cast<std::size_t>(num_steps));
-  parallel_for(num_steps, kStepsPerChunk, question.threads,
+  parallel_for(num_steps, kOrderedPerChunk, question.threads,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t step = begin; step < end; ++step) {
                    judged[static_cast<std::size_t>(step)] = judge(question, step, swaps);

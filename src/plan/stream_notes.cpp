@@ -11,11 +11,11 @@ using codec::Json;
 using codec::JsonFields;
 constexpr std::int64_t kMost = INT64_MAX;
 
-Json to_json(const AppendFile::Mark& mark) {
+Json mark_json(const AppendFile::Mark& mark) {
   return {{"bytes", mark.bytes}, {"tail_hash", mark.tail_hash}};
 }
 
-Json to_json(const RejectedKind& kind) {
+Json kind_json(const RejectedKind& kind) {
   return {{"reason", kind.reason}, {"count", kind.count}, {"file", kind.file},
           {"row", kind.row},       {"value", kind.value}, {"limit", kind.limit}};
 }
@@ -59,14 +59,14 @@ Result<RejectedKind> read_kind(const Json& object, std::size_t index, const std:
 
 Json to_json(const StreamNotes& notes) {
   Json rejected = Json::array();
-  for (const RejectedKind& kind : notes.rejected) rejected.push_back(to_json(kind));
-  Json json = {{"out", to_json(notes.out)},
+  for (const RejectedKind& kind : notes.rejected) rejected.push_back(kind_json(kind));
+  Json json = {{"out", mark_json(notes.out)},
                {"input",
                 {{"rows", notes.input.rows},
                  {"copies", notes.input.copies},
                  {"weights", notes.input.weights}}},
                {"first_rejected", rejected}};
-  if (notes.rejections) json["rejected"] = to_json(*notes.rejections);
+  if (notes.rejections) json["rejected"] = mark_json(*notes.rejections);
   return json;
 }
 

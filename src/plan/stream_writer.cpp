@@ -15,7 +15,7 @@ namespace {
 using codec::Json;
 using Values = std::vector<std::int64_t>;
 
-codec::DirectoryKind directory_kind() {
+codec::DirectoryKind stream_directory() {
   codec::DirectoryKind kind{
       std::string(kStreamDocument), std::string(kStreamFormat), {std::string(kStreamDocument)}};
   for (const StreamArray& array : kStreamArrays) kind.files.emplace_back(array.file);
@@ -108,13 +108,13 @@ std::string hash_of_stream(Json document, std::span<const std::span<const std::i
 }
 
 Status check_stream_directory(const std::string& directory) {
-  OMNIBAL_RETURN_IF_ERROR(codec::StagedDirectory::create(directory, directory_kind()));
+  OMNIBAL_RETURN_IF_ERROR(codec::StagedDirectory::create(directory, stream_directory()));
   return {};
 }
 
 Status save_stream(const StreamPlanner& planner, const Json& notes, const std::string& directory) {
   OMNIBAL_ASSIGN(codec::StagedDirectory staged,
-                 codec::StagedDirectory::create(directory, directory_kind()));
+                 codec::StagedDirectory::create(directory, stream_directory()));
   const StreamState state = planner.state();
   const auto arrays = arrays_of(state);
   const std::vector<std::span<const std::int64_t>> hashed(arrays.begin(), arrays.end());

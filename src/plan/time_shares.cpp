@@ -14,7 +14,7 @@ struct Part {
   double TimeShares::*share;
   std::string_view name;
 };
-constexpr std::array kParts = {
+constexpr std::array kShares = {
     Part{&TimeShares::replicated, "replicated attention heads"},
     Part{&TimeShares::tensor, "tensor-parallel collectives"},
     Part{&TimeShares::recompute, "recomputation"},
@@ -35,7 +35,7 @@ TimeShares time_shares(const DeviceSeconds& seconds) {
 
 std::string why_it_wins(const TimeShares& shares) {
   const Part& worst =
-      *std::ranges::max_element(kParts, {}, [&](const Part& part) { return shares.*part.share; });
+      *std::ranges::max_element(kShares, {}, [&](const Part& part) { return shares.*part.share; });
   return fmt::format("{:.1f} % of the time computes the model; {} takes {:.1f} %",
                      100 * shares.model, worst.name, 100 * shares.*worst.share);
 }
@@ -44,7 +44,7 @@ std::string why_it_loses(const SharedDays& loser, const SharedDays& best) {
   const auto more = [&](const Part& part) {
     return loser.gpu_days * loser.shares.*part.share - best.gpu_days * best.shares.*part.share;
   };
-  const Part& worst = *std::ranges::max_element(kParts, {}, more);
+  const Part& worst = *std::ranges::max_element(kShares, {}, more);
   return fmt::format("{} takes {:.1f} % of the time, {:.1f} % in the best", worst.name,
                      100 * loser.shares.*worst.share, 100 * best.shares.*worst.share);
 }

@@ -15,7 +15,7 @@
 namespace omnibal::plan {
 namespace {
 
-constexpr std::int64_t kStepsPerChunk = 16;
+constexpr std::int64_t kZero3StepsPerChunk = 16;
 
 /// What runs on every rank; collectives are part of the achieved rate.
 simulate::Zero3Case zero3_case(const cost::Profile& profile,
@@ -35,15 +35,16 @@ Result<Zero3Run> run_epoch(const simulate::Zero3Case& zero3, const steps::StepTa
                            std::span<const metrics::PackLoad> loads, int threads) {
   OMNIBAL_ASSIGN(const simulate::Zero3Program program, simulate::compile_zero3(zero3));
   std::vector<double> seconds(static_cast<std::size_t>(table.num_steps));
-  parallel_for(table.num_steps, kStepsPerChunk, threads, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<std::vector<cost::Load>> of_ranks(static_cast<std::size_t>(table.dp));
-    for (std::int64_t step = begin; step < end; ++step) {
-      for (std::int64_t rank = 0; rank < table.dp; ++rank) {
-        of_ranks[static_cast<std::size_t>(rank)] = loads_of_step(table, loads, step, rank);
-      }
-      seconds[static_cast<std::size_t>(step)] = simulate::makespan(program, of_ranks);
-    }
-  });
+  parallel_for(
+      table.num_steps, kZero3StepsPerChunk, threads, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<std::vector<cost::Load>> of_ranks(static_cast<std::size_t>(table.dp));
+        for (std::int64_t step = begin; step < end; ++step) {
+          for (std::int64_t rank = 0; rank < table.dp; ++rank) {
+            of_ranks[static_cast<std::size_t>(rank)] = loads_of_step(table, loads, step, rank);
+          }
+          seconds[static_cast<std::size_t>(step)] = simulate::makespan(program, of_ranks);
+        }
+      });
   double total = 0;
   for (const double step_s : seconds) total += step_s;
   Zero3Run run{.steps = table.num_steps,

@@ -11,7 +11,7 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-const std::string kFile = "rejected.jsonl";
+const std::string kRejectedFile = "rejected.jsonl";
 
 /// What a reason says of a sample, and whether it is so.
 struct Ground {
@@ -32,7 +32,7 @@ Result<Ground> ground_of(const std::string& reason, std::int64_t value, std::int
   if (reason == "tokens") return Ground{tokens, caps.tokens, tokens > caps.tokens};
   if (reason == "vision") return Ground{vision, caps.vision_units, vision > caps.vision_units};
   if (reason == "zero_tokens") return Ground{tokens, 1, tokens == 0};
-  return violation("there is no reason \"{}\" to reject a sample", reason).in_file(kFile);
+  return violation("there is no reason \"{}\" to reject a sample", reason).in_file(kRejectedFile);
 }
 
 Status check_ground(const plan::PlanReader& plan, const JsonFields& line, std::size_t sample,
@@ -50,7 +50,7 @@ Status check_ground(const plan::PlanReader& plan, const JsonFields& line, std::s
              "sample {} is rejected for {} {} of {}, but it has {} tokens of {} and {} "
              "vision units of {}",
              sample, reason, value, limit, tokens, caps.tokens, vision, caps.vision_units)
-      .in_file(kFile);
+      .in_file(kRejectedFile);
 }
 
 Result<std::string> source_name(const plan::PlanReader& plan, const Json& sources,
@@ -66,7 +66,7 @@ Result<std::string> source_name(const plan::PlanReader& plan, const Json& source
 /// Lines stand in corpus order: each must be about the next sample that is in no pack.
 Status check_line(const plan::PlanReader& plan, const Json& sources, const Json& json,
                   std::size_t sample, const metrics::PackCaps& caps) {
-  const JsonFields line(json, kFile);
+  const JsonFields line(json, kRejectedFile);
   OMNIBAL_ASSIGN(const std::string source, line.text("source"));
   OMNIBAL_ASSIGN(const std::int64_t row,
                  line.integer("row", 0, std::numeric_limits<std::uint32_t>::max()));
@@ -81,7 +81,7 @@ Status check_line(const plan::PlanReader& plan, const Json& sources, const Json&
 /// What a line says of tokens of media and with a loss. Lines that say something else, or nothing,
 /// are judged by check_rejected.
 Status compare_value(const std::string& text, std::size_t sample, const corpus::Corpus& corpus) {
-  const Result<Json> json = codec::parse_json(text, kFile);
+  const Result<Json> json = codec::parse_json(text, kRejectedFile);
   if (!json || !json->is_object()) return {};
   const Json reason = json->value("reason", Json());
   const Json value = json->value("value", Json());
@@ -96,7 +96,7 @@ Status compare_value(const std::string& text, std::size_t sample, const corpus::
   if (value == Json(known)) return {};
   return violation("sample {} is rejected for {} {}, its input says {}", sample, reason.dump(),
                    value.dump(), known)
-      .in_file(kFile);
+      .in_file(kRejectedFile);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Status compare_rejections(const plan::PlanReader& plan, const std::string& direc
   OMNIBAL_ASSIGN(const std::vector<bool> placed, placed_samples(plan));
   OMNIBAL_ASSIGN(const Caps limits, caps_of(plan));
   const metrics::PackCaps caps = limits.usable();
-  OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kFile));
+  OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kRejectedFile));
   std::istringstream lines(text);
   for (std::size_t sample = 0; sample < placed.size(); ++sample) {
     if (placed[sample]) continue;
@@ -116,7 +116,8 @@ Status compare_rejections(const plan::PlanReader& plan, const std::string& direc
     const bool too_long =
         corpus.tokens[sample] > caps.tokens && corpus.vision[sample] <= caps.vision_units;
     if (!truncates || !too_long || !is_safe_cut(corpus, sample, caps.tokens)) continue;
-    return violation("sample {} is rejected, it could have been cut", sample).in_file(kFile);
+    return violation("sample {} is rejected, it could have been cut", sample)
+        .in_file(kRejectedFile);
   }
   return {};
 }
@@ -127,7 +128,7 @@ Finding check_rejected(const plan::PlanReader& plan, const std::string& director
   OMNIBAL_ASSIGN(const Json* corpus, JsonFields(plan.document(), document_name()).object("corpus"));
   OMNIBAL_ASSIGN(const Json* sources,
                  JsonFields(*corpus, document_name(), "corpus").array("sources"));
-  OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kFile));
+  OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kRejectedFile));
   std::istringstream lines(text);
   std::int64_t num_rejected = 0;
   for (std::size_t sample = 0; sample < placed.size(); ++sample) {
@@ -136,7 +137,7 @@ Finding check_rejected(const plan::PlanReader& plan, const std::string& director
     if (!std::getline(lines, line)) {
       return violation("sample {} is neither in a pack nor in rejected.jsonl", sample);
     }
-    OMNIBAL_ASSIGN(const Json json, codec::parse_json(line, kFile));
+    OMNIBAL_ASSIGN(const Json json, codec::parse_json(line, kRejectedFile));
     OMNIBAL_RETURN_IF_ERROR(check_line(plan, *sources, json, sample, caps.usable()));
     ++num_rejected;
   }

@@ -16,13 +16,13 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-const std::string kFile = "truncated.jsonl";
+const std::string kTruncatedFile = "truncated.jsonl";
 
 /// Lines stand in corpus order: the first sample from `first` on that the line names.
 Result<Cut> cut_of(const plan::PlanReader& plan, const std::vector<std::string>& names,
                    const Json& json, std::size_t first) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  const JsonFields line(json, kFile);
+  const JsonFields line(json, kTruncatedFile);
   OMNIBAL_ASSIGN(const std::string source, line.text("source"));
   OMNIBAL_ASSIGN(const std::int64_t row,
                  line.integer("row", 0, std::numeric_limits<std::uint32_t>::max()));
@@ -34,7 +34,7 @@ Result<Cut> cut_of(const plan::PlanReader& plan, const std::vector<std::string>&
     const std::size_t index = plan.sample_source()[cut.sample];
     if (index < names.size() && names[index] == source) return cut;
   }
-  return violation("there is no sample left for {}", json.dump()).in_file(kFile);
+  return violation("there is no sample left for {}", json.dump()).in_file(kTruncatedFile);
 }
 
 }  // namespace
@@ -53,14 +53,14 @@ Result<std::vector<std::string>> source_names(const plan::PlanReader& plan) {
 }
 
 Result<std::vector<Cut>> read_cuts(const plan::PlanReader& plan, const std::string& directory) {
-  const std::string path = directory + "/" + kFile;
+  const std::string path = directory + "/" + kTruncatedFile;
   if (!std::filesystem::exists(path)) return std::vector<Cut>();
   OMNIBAL_ASSIGN(const std::vector<std::string> names, source_names(plan));
   OMNIBAL_ASSIGN(const std::string text, codec::read_file(path));
   std::vector<Cut> cuts;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    OMNIBAL_ASSIGN(const Json json, codec::parse_json(line, kFile));
+    OMNIBAL_ASSIGN(const Json json, codec::parse_json(line, kTruncatedFile));
     const std::size_t first = cuts.empty() ? 0 : cuts.back().sample + 1;
     OMNIBAL_ASSIGN(const Cut cut, cut_of(plan, names, json, first));
     cuts.push_back(cut);
@@ -94,7 +94,7 @@ Finding check_truncated(const plan::PlanReader& plan, const std::string& directo
                "of {} and {} vision units of {}",
                cut.sample, cut.from, cut.to, placed[cut.sample] ? "" : "not ", tokens, caps.tokens,
                vision, caps.vision_units)
-        .in_file(kFile);
+        .in_file(kTruncatedFile);
   }
   const auto count = static_cast<std::int64_t>(cuts.size());
   OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "truncated", count));

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const PackLimits kLimits = PackLimits::with_paper_floors(9, 4096);
+const PackLimits kTruncateLimits = PackLimits::with_paper_floors(9, 4096);
 constexpr AdmissionOptions kTruncate{.over_long = OverLong::kTruncate};
 
 /// Samples whose media and tokens with a loss are known too.
@@ -32,7 +32,7 @@ struct CutSamples : TestSamples {
   CutColumns cut() const { return {dummy_vision, supervised, 256}; }
 };
 
-Result<Admission> admit_cut(const CutSamples& samples, const PackLimits& limits = kLimits) {
+Result<Admission> admit_cut(const CutSamples& samples, const PackLimits& limits = kTruncateLimits) {
   return admit(samples.columns(), limits, kTruncate, samples.cut());
 }
 
@@ -94,7 +94,7 @@ TEST(Truncate, VisionUnitsAreNeverCut) {
 
 TEST(Truncate, TheCutIsToWhatAPackMayUse) {
   CutSamples samples;
-  PackLimits limits = kLimits;
+  PackLimits limits = kTruncateLimits;
   limits.token_cap = 4100;
   limits.token_multiple = 16;  // 4096 is the longest that stays within 4100 when rounded up
   samples.add(1, 4100, 3844);
@@ -107,7 +107,7 @@ TEST(Truncate, OtherPoliciesCutNothing) {
   CutSamples samples;
   samples.add(0, 5005, 5005);
   samples.add(1, 300, 44);
-  const auto rejecting = admit(samples.columns(), kLimits, {}, samples.cut());
+  const auto rejecting = admit(samples.columns(), kTruncateLimits, {}, samples.cut());
   ASSERT_TRUE(rejecting.ok());
   EXPECT_THAT(rejecting->truncated, IsEmpty());
   EXPECT_EQ(rejecting->rejected[0].reason, "tokens");

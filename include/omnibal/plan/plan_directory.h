@@ -85,6 +85,8 @@ inline constexpr std::int64_t kPlanVersion = 1;
 
 /// Files of a plan directory, for whoever lists or checks them.
 inline constexpr std::string_view kPlanDocument = "plan.json";
+/// The same, for errors that name the file.
+const std::string& plan_document_name();
 inline constexpr std::string_view kChecksums = "checksums.txt";
 
 }  // namespace omnibal::plan
