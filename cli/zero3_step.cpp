@@ -36,6 +36,20 @@ Status check_flags(const SimulateFlags& flags) {
       .with_hint("name the devices: --cluster a100-80g");
 }
 
+/// Every rank is simulated and listed by itself.
+Status check_size(std::int64_t num_ranks, std::size_t micro_batches, std::size_t num_layers) {
+  constexpr std::int64_t kMostRuns = std::int64_t{1} << 26;
+  const auto of_a_rank = static_cast<std::int64_t>(micro_batches * num_layers);
+  if (of_a_rank <= kMostRuns / num_ranks) return {};
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} ranks of {} micro-batches and {} layers are more than can be "
+                           "simulated at once",
+                           num_ranks, micro_batches, num_layers))
+      .at_key("--micro-batches")
+      .with_value(static_cast<std::int64_t>(micro_batches))
+      .with_limit(kMostRuns / num_ranks / static_cast<std::int64_t>(num_layers));
+}
+
 codec::Json step_json(const simulate::Zero3Step& step, double idle) {
   codec::Json json = {{"schedule", {{"kind", "zero3"}, {"chunks", 1}}},
                       {"makespan_s", step.makespan_s},
@@ -86,6 +100,7 @@ Result<Output> simulate_zero3_step(const SimulateFlags& flags) {
                                   .tp = flags.tp.value_or(1),
                                   .prefetch = static_cast<std::int32_t>(flags.prefetch.value_or(1)),
                                   .update = flags.update.value_or("none") != "none"};
+  OMNIBAL_RETURN_IF_ERROR(check_size(zero3.num_ranks, loads.size(), profile.layers.size()));
   const std::vector<std::vector<cost::Load>> of_ranks(static_cast<std::size_t>(zero3.num_ranks),
                                                       loads);
   OMNIBAL_ASSIGN(const simulate::Zero3Step step, simulate::simulate_zero3(zero3, of_ranks));

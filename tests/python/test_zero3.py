@@ -68,3 +68,5 @@ def test_what_zero3_needs_and_alone_takes(small_plan):
                   "distributed")["where"]["key"] == "--cluster"
     assert refuse(2, "simulate", "--profile", W_PROFILE, "--micro-batches", 2, "--prefetch",
                   2)["where"]["key"] == "--prefetch"
+    error = refuse(2, "simulate", "--profile", W_PROFILE, "--zero3", "--dp", 4096, "--micro-batches", 100000)
+    assert error["where"]["key"] == "--micro-batches" and error["limit"] < 1000
