@@ -30,8 +30,7 @@ Execution::Execution(const Pipeline& pipeline, Communicator& pp, const PipelineC
       transfers_(pipeline.schedule, pp),
       batches_(actions_, pipeline.schedule.num_micro_batches, calls.load),
       own_(static_cast<std::size_t>(pipeline.schedule.num_stages), kElsewhere),
-      held_(pipeline.stages.size() *
-            static_cast<std::size_t>(pipeline.schedule.num_micro_batches)),
+      held_(pipeline.stages.size() * static_cast<std::size_t>(pipeline.schedule.num_micro_batches)),
       num_held_(pipeline.stages.size()) {
   report_.most_held.resize(pipeline.stages.size());
   for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {

@@ -25,8 +25,8 @@ class Execution {
  private:
   /// Of one stage and micro-batch.
   struct Held {
-    at::Tensor input, output;                     // between stages, before and behind the forward
-    at::Tensor output_gradient, input_gradient;   // before and behind the backward
+    at::Tensor input, output;                    // between stages, before and behind the forward
+    at::Tensor output_gradient, input_gradient;  // before and behind the backward
     Tape tape;
     WeightGradients later;
   };

@@ -4,7 +4,9 @@
 namespace omnibal::runtime {
 namespace {
 
-std::size_t at(MicroBatchIndex micro_batch) { return static_cast<std::size_t>(micro_batch.value()); }
+std::size_t index_of(MicroBatchIndex micro_batch) {
+  return static_cast<std::size_t>(micro_batch.value());
+}
 
 }  // namespace
 
@@ -12,9 +14,9 @@ std::vector<MicroBatchIndex> micro_batch_order(const std::vector<schedule::Actio
   std::vector<MicroBatchIndex> order;
   std::vector<bool> seen;
   for (const schedule::Action& action : actions) {
-    if (at(action.micro_batch) >= seen.size()) seen.resize(at(action.micro_batch) + 1);
-    if (!seen[at(action.micro_batch)]) order.push_back(action.micro_batch);
-    seen[at(action.micro_batch)] = true;
+    if (index_of(action.micro_batch) >= seen.size()) seen.resize(index_of(action.micro_batch) + 1);
+    if (!seen[index_of(action.micro_batch)]) order.push_back(action.micro_batch);
+    seen[index_of(action.micro_batch)] = true;
   }
   return order;
 }
@@ -26,20 +28,20 @@ LoadedBatches::LoadedBatches(const std::vector<schedule::Action>& actions,
       order_(micro_batch_order(actions)),
       loaded_(static_cast<std::size_t>(num_micro_batches)),
       actions_left_(loaded_.size()) {
-  for (const schedule::Action& action : actions) ++actions_left_[at(action.micro_batch)];
+  for (const schedule::Action& action : actions) ++actions_left_[index_of(action.micro_batch)];
 }
 
 Result<const PreparedBatch*> LoadedBatches::get(MicroBatchIndex micro_batch) {
-  while (!loaded_[at(micro_batch)]) {
+  while (!loaded_[index_of(micro_batch)]) {
     const MicroBatchIndex next = order_[next_++];
     OMNIBAL_ASSIGN(PreparedBatch batch, load_(next));
-    loaded_[at(next)] = std::make_unique<PreparedBatch>(std::move(batch));
+    loaded_[index_of(next)] = std::make_unique<PreparedBatch>(std::move(batch));
   }
-  return loaded_[at(micro_batch)].get();
+  return loaded_[index_of(micro_batch)].get();
 }
 
 void LoadedBatches::used(MicroBatchIndex micro_batch) {
-  if (--actions_left_[at(micro_batch)] == 0) loaded_[at(micro_batch)].reset();
+  if (--actions_left_[index_of(micro_batch)] == 0) loaded_[index_of(micro_batch)].reset();
 }
 
 }  // namespace omnibal::runtime

@@ -46,7 +46,8 @@ std::vector<PipelineStage> make_pipeline_stages(const ModelConfig& config, const
     Stage stage = make_stage(
         config, {.first = first, .end = end, .type = options.type, .group = options.group});
     share_table(stages, stage);
-    stages.push_back({StageIndex{i}, std::move(stage),
+    stages.push_back({StageIndex{i},
+                      std::move(stage),
                       {options.recompute.begin() + first, options.recompute.begin() + end}});
   }
   return stages;

@@ -13,16 +13,15 @@ bool is_activation(ActionKind kind) {
 
 /// The stage in front of the boundary that the action's tensor crosses.
 std::int32_t boundary_of(const Action& action) {
-  const bool before = action.kind == ActionKind::kReceiveActivation ||
-                      action.kind == ActionKind::kSendGradient;
+  const bool before =
+      action.kind == ActionKind::kReceiveActivation || action.kind == ActionKind::kSendGradient;
   return action.stage.value() - (before ? 1 : 0);
 }
 
 }  // namespace
 
 int Transfers::tag_of(const Action& action) const {
-  const int message =
-      action.micro_batch.value() * schedule_.num_stages + boundary_of(action);
+  const int message = action.micro_batch.value() * schedule_.num_stages + boundary_of(action);
   return 2 * message + (is_activation(action.kind) ? 0 : 1);
 }
 
@@ -35,8 +34,7 @@ int Transfers::peer_of(const Action& action) const {
 void Transfers::send(const Action& action, const at::Tensor& tensor) {
   std::erase_if(sent_, [](const Transfer& transfer) { return transfer.request.done(); });
   at::Tensor kept = tensor.contiguous();
-  Request request =
-      pp_.send(kept.const_data_ptr(), kept.nbytes(), peer_of(action), tag_of(action));
+  Request request = pp_.send(kept.const_data_ptr(), kept.nbytes(), peer_of(action), tag_of(action));
   sent_.push_back({std::move(kept), std::move(request)});
 }
 

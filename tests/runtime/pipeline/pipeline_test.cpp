@@ -76,23 +76,21 @@ Status run_rank(const Case& chosen, const ScratchDirectory& scratch, const Model
   const schedule::Schedule compute = schedule_of(chosen);
   const auto pp = static_cast<int>(compute.ranks.size());
   const StageCuts cuts{compute, chosen.cuts};
-  OMNIBAL_ASSIGN(ProcessGroups groups,
-                 make_process_groups(world, {.pp = pp, .tp = chosen.tp},
-                                     embedding_ranks(config, cuts)));
+  OMNIBAL_ASSIGN(ProcessGroups groups, make_process_groups(world, {.pp = pp, .tp = chosen.tp},
+                                                           embedding_ranks(config, cuts)));
   const CommunicatorGroup tensor(*groups.tp);
   Pipeline pipeline{schedule::lower(compute), {}, 0};
-  pipeline.stages = make_pipeline_stages(
-      config, cuts, RankIndex{groups.pp->rank()},
-      {chosen.recompute, at::kDouble, chosen.tp > 1 ? &tensor : nullptr});
+  pipeline.stages =
+      make_pipeline_stages(config, cuts, RankIndex{groups.pp->rank()},
+                           {chosen.recompute, at::kDouble, chosen.tp > 1 ? &tensor : nullptr});
   OMNIBAL_ASSIGN(const Weights weights, Weights::open(scratch.path()));
   for (PipelineStage& own : pipeline.stages) {
     OMNIBAL_RETURN_IF_ERROR(load_parameters(weights, own.stage));
   }
   OMNIBAL_ASSIGN(pipeline.first_trained, first_trained_layer(config, chosen.rules));
-  OMNIBAL_RETURN_IF_ERROR(
-      trained_parameters(parameters_of(pipeline.stages), chosen.rules, {}).ok()
-          ? Status()
-          : Status(Error(ErrorCode::kInternal, "rules")));
+  OMNIBAL_RETURN_IF_ERROR(trained_parameters(parameters_of(pipeline.stages), chosen.rules, {}).ok()
+                              ? Status()
+                              : Status(Error(ErrorCode::kInternal, "rules")));
   const auto load = [&](MicroBatchIndex m) -> Result<PreparedBatch> {
     return batch_of(config, chosen.units[static_cast<std::size_t>(m.value())], 4 + m.value());
   };
@@ -147,10 +145,7 @@ const std::vector<Case> kCases = {
     {.name = "OneLayerAStage", .cuts = {1, 2, 3, 4, 5, 6}},
     {.name = "Interleaved", .kind = ScheduleKind::kInterleaved, .cuts = {1, 2, 4}, .chunks = 2},
     // Token embedding and head in two stages of one rank.
-    {.name = "TiedInOneRank",
-     .kind = ScheduleKind::kInterleaved,
-     .cuts = {1, 4, 6},
-     .chunks = 2},
+    {.name = "TiedInOneRank", .kind = ScheduleKind::kInterleaved, .cuts = {1, 4, 6}, .chunks = 2},
     {.name = "ZbH1", .kind = ScheduleKind::kZbH1, .cuts = {1, 4, 5}},
     {.name = "ZbH1Recomputed",
      .kind = ScheduleKind::kZbH1,

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program omnibal-train: a rank of a training, alone or as a process of mpirun.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli/error_json.h"
+#include "omnibal/base/version.h"
+#include "omnibal/runtime/mpi/mpi_ranks.h"
+#include "omnibal/runtime/train/train.h"
+#include "program/arguments.h"
+#include "program/mpirun.h"
+
+namespace omnibal::runtime {
+namespace {
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void ask_to_stop(int) { stop_asked = 1; }
+
+/// mpirun ends the ranks that are left when one has died: a collective save would wait for ever.
+void end_at_once(int) {
+  constexpr char kText[] = "omnibal-train: ended by SIGTERM, nothing is saved\n";
+  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(128 + SIGTERM);
+  _exit(128 + SIGTERM);
+}
+
+void listen_to_signals() {
+  struct sigaction action = {};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = ask_to_stop;
+  sigaction(SIGUSR1, &action, nullptr);
+  if (started_by_mpi()) action.sa_handler = end_at_once;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int print_error(const Error& error, bool as_json) {
+  if (as_json) fmt::print("{}", codec::to_text(cli::error_json(error)));
+  fmt::print(stderr, "{}", to_text(error));
+  std::fflush(stdout);
+  return error_code_info(error.code).exit_code;
+}
+
+void print_outcome(const TrainOutcome& outcome, double seconds, bool as_json) {
+  if (as_json) {
+    fmt::print("{}", codec::to_text({{"command", "train"},
+                                     {"version", version()},
+                                     {"seconds", seconds},
+                                     {"step", outcome.step},
+                                     {"finished", outcome.finished},
+                                     {"checkpoint", outcome.checkpoint},
+                                     {"model", outcome.model}}));
+    return;
+  }
+  fmt::print("{} behind step {}\n", outcome.finished ? "finished" : "stopped", outcome.step);
+  if (!outcome.checkpoint.empty()) fmt::print("checkpoint: {}\n", outcome.checkpoint);
+  if (!outcome.model.empty()) fmt::print("model: {}\n", outcome.model);
+}
+
+Result<TrainOutcome> train_by(const Arguments& arguments, Communicator& world) {
+  OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
+  TrainCalls calls;
+  calls.stop_asked = [] { return stop_asked != 0; };
+  if (!arguments.quiet) {
+    calls.on_step = [](const StepRow& row) { fmt::print(stderr, "{}\n", to_text(row)); };
+    calls.on_note = [](const std::string& note) { fmt::print(stderr, "{}\n", note); };
+  }
+  return train(config, world, calls);
+}
+
+/// Rank 0 speaks for all: it hears of every rank's error.
+int run_rank(const Arguments& arguments) {
+  const auto began = std::chrono::steady_clock::now();
+  const Result<std::unique_ptr<Communicator>> world = start_mpi();
+  if (!world.ok()) return print_error(world.error(), arguments.json);
+  const bool speaks = (*world)->rank() == 0;
+  const Result<TrainOutcome> outcome = train_by(arguments, **world);
+  if (!outcome.ok()) {
+    (*world)->fail(outcome.error());
+    if (speaks) return print_error(outcome.error(), arguments.json);
+    return error_code_info(outcome.error().code).exit_code;
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (speaks) print_outcome(*outcome, seconds.count(), arguments.json);
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  const Result<Arguments> arguments = parse_arguments(words);
+  const bool json = std::ranges::find(words, "--json") != words.end();
+  if (!arguments.ok()) return print_error(arguments.error(), json);
+  if (arguments->help) {
+    fmt::print("{}", usage());
+    return 0;
+  }
+  if (arguments->version) {
+    fmt::print("omnibal-train {}\n", version());
+    return 0;
+  }
+  if (arguments->num_processes > 0 && !started_by_mpi()) {
+    const Result<int> code = run_under_mpirun(arguments->num_processes, words);
+    return code.ok() ? *code : print_error(code.error(), json);
+  }
+  listen_to_signals();
+  return run_rank(*arguments);
+}
+
+}  // namespace
+}  // namespace omnibal::runtime
+
+int main(int argc, char** argv) {
+  // Freed memory stays with the process: page faults would cost up to a fifth of a step.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_TOP_PAD, 64 << 20);
+  try {
+    return omnibal::runtime::run({argv + 1, argv + argc});
+  } catch (const std::exception& problem) {
+    std::fputs("omnibal-train: ", stderr);
+    std::fputs(problem.what(), stderr);
+    std::fputs("\n", stderr);
+    return 1;
+  }
+}
