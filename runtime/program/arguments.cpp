@@ -17,7 +17,8 @@ constexpr std::int64_t kMostProcesses = 1 << 16;
 /// "--optimizer-weight-decay" of "optimizer.weight_decay".
 std::string flag_of(std::string_view key) {
   std::string flag = fmt::format("--{}", key);
-  std::ranges::replace_if(flag, [](char letter) { return letter == '.' || letter == '_'; }, '-');
+  std::ranges::replace_if(
+      flag, [](char letter) { return letter == '.' || letter == '_'; }, '-');
   return flag;
 }
 
@@ -56,8 +57,8 @@ Status take_value(const std::string& flag, const std::string& value, Arguments& 
     arguments.num_processes = count;
     return {};
   }
-  const auto key = std::ranges::find(train_keys(), flag,
-                                     [](const TrainKey& one) { return flag_of(one.name); });
+  const auto key =
+      std::ranges::find(train_keys(), flag, [](const TrainKey& one) { return flag_of(one.name); });
   if (key == train_keys().end()) return unknown_flag(flag);
   arguments.keys.emplace_back(key->name, value);
   return {};

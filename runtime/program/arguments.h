@@ -2,9 +2,9 @@
 //
 // The command line of omnibal-train: a file, and every key of it as a flag.
 //
-//   OMNIBAL_ASSIGN(const Arguments arguments, parse_arguments({"--config", "train.toml", "--np=2"}));
-//   OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
-//   usage();                        // what --help prints
+//   OMNIBAL_ASSIGN(const Arguments arguments, parse_arguments({"--config", "train.toml",
+//   "--np=2"})); OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments)); usage(); // what
+//   --help prints
 //
 // Not the other commands of omnibal: those are cli/.
 #pragma once
@@ -19,9 +19,9 @@
 namespace omnibal::runtime {
 
 struct Arguments {
-  std::string config;                                        // empty: flags alone
-  std::vector<std::pair<std::string, std::string>> keys;     // "optimizer.lr", "2e-5"
-  std::int64_t num_processes = 0;                            // 0: as it was started
+  std::string config;                                     // empty: flags alone
+  std::vector<std::pair<std::string, std::string>> keys;  // "optimizer.lr", "2e-5"
+  std::int64_t num_processes = 0;                         // 0: as it was started
   bool json = false;
   bool quiet = false;
   bool help = false;

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 #include "cli/error_json.h"
 #include "omnibal/base/version.h"
@@ -87,6 +88,8 @@ int run_rank(const Arguments& arguments) {
   if (!outcome.ok()) {
     (*world)->fail(outcome.error());
     if (speaks) return print_error(outcome.error(), arguments.json);
+    // Whoever ends first has mpirun end the others: rank 0 is to speak before.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     return error_code_info(outcome.error().code).exit_code;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;

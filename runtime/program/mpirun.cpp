@@ -28,8 +28,8 @@ std::vector<std::string> command_line(std::int64_t num_processes,
                                       const std::vector<std::string>& words) {
   std::vector<std::string> all = {"mpirun", "-np", fmt::format("{}", num_processes)};
   if (num_processes > static_cast<std::int64_t>(std::thread::hardware_concurrency())) {
-    for (const char* word : {"--oversubscribe", "--bind-to", "none", "--mca",
-                             "mpi_yield_when_idle", "1"}) {
+    for (const char* word :
+         {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}) {
       all.emplace_back(word);
     }
   }

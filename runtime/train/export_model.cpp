@@ -104,7 +104,8 @@ Result<std::vector<std::string>> files_beside_weights(const std::string& model) 
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(model, error)) {
     const std::string name = entry.path().filename().string();
-    const bool weights = name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+    const bool weights =
+        name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
     if (entry.is_regular_file() && !weights && name != kMarker) names.push_back(name);
   }
   if (error) return Error(ErrorCode::kFileUnreadable, error.message()).in_file(model);
@@ -126,8 +127,7 @@ codec::DirectoryKind kind_of(const std::string& directory, std::vector<std::stri
 Status write(const Training& training, const WholeModel& whole, const std::string& directory) {
   const std::string& model = training.config.model;
   OMNIBAL_ASSIGN(const std::vector<std::string> names, files_beside_weights(model));
-  OMNIBAL_ASSIGN(auto staged,
-                 codec::StagedDirectory::create(directory, kind_of(directory, names)));
+  OMNIBAL_ASSIGN(auto staged, codec::StagedDirectory::create(directory, kind_of(directory, names)));
   for (const std::string& name : names) {
     std::error_code error;
     fs::copy_file(fs::path(model) / name, fs::path(staged.path()) / name, error);

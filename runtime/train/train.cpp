@@ -103,9 +103,9 @@ Result<bool> run_step(Training& training, Communicator& world, LiveBytes& live,
   const std::int64_t resting = live.now();
   OMNIBAL_RETURN_IF_ERROR(compute_step(training, world, row));
   const std::chrono::duration<double> seconds = Clock::now() - began;
-  std::array<double, 4> most = {
-      seconds.count(), static_cast<double>(live.peak()), static_cast<double>(live.peak() - resting),
-      calls.stop_asked && calls.stop_asked() ? 1.0 : 0.0};
+  std::array<double, 4> most = {seconds.count(), static_cast<double>(live.peak()),
+                                static_cast<double>(live.peak() - resting),
+                                calls.stop_asked && calls.stop_asked() ? 1.0 : 0.0};
   OMNIBAL_RETURN_IF_ERROR(
       world.all_reduce(most.data(), most.size(), Element::kF64, Reduction::kMax).wait());
   row.seconds = most[0];
@@ -122,8 +122,7 @@ Result<bool> run_step(Training& training, Communicator& world, LiveBytes& live,
 
 bool is_over(const Training& training) {
   if (training.optimizer->step() >= training.num_steps) return true;
-  return training.config.steps == 0 &&
-         training.reader->cursor().at.epoch >= training.config.epochs;
+  return training.config.steps == 0 && training.reader->cursor().at.epoch >= training.config.epochs;
 }
 
 Status run_steps(Training& training, Communicator& world, const TrainCalls& calls,

@@ -25,10 +25,10 @@ Status set_up_stages(Training& training, Communicator& world) {
   if (training.layout.ranks.tp > 1) training.tensor.emplace(*training.groups.tp);
   Pipeline& pipeline = training.pipeline;
   pipeline.schedule = schedule::lower(training.layout.schedule);
-  pipeline.stages = make_pipeline_stages(
-      training.model, cuts, RankIndex{training.groups.pp->rank()},
-      {training.layout.recompute, type_of(config.precision),
-       training.tensor ? &*training.tensor : nullptr});
+  pipeline.stages =
+      make_pipeline_stages(training.model, cuts, RankIndex{training.groups.pp->rank()},
+                           {training.layout.recompute, type_of(config.precision),
+                            training.tensor ? &*training.tensor : nullptr});
   OMNIBAL_ASSIGN(const Weights weights, Weights::open(config.model));
   for (PipelineStage& own : pipeline.stages) {
     OMNIBAL_RETURN_IF_ERROR(load_parameters(weights, own.stage));
@@ -46,13 +46,12 @@ Status set_up_optimizer(Training& training, Communicator& world) {
                  trained_parameters(training.parameters, config.rules,
                                     {training.tensor ? &*training.tensor : nullptr,
                                      tied ? training.groups.tie.get() : nullptr}));
-  OptimizerOptions options{
-      .groups = std::move(trained.groups),
-      .schedule = {config.schedule, config.warmup, training.num_steps},
-      .beta1 = config.beta1,
-      .beta2 = config.beta2,
-      .eps = config.eps,
-      .max_norm = config.clip};
+  OptimizerOptions options{.groups = std::move(trained.groups),
+                           .schedule = {config.schedule, config.warmup, training.num_steps},
+                           .beta1 = config.beta1,
+                           .beta2 = config.beta2,
+                           .eps = config.eps,
+                           .max_norm = config.clip};
   OMNIBAL_ASSIGN(training.optimizer,
                  Optimizer::make(std::move(trained.parameters), std::move(options),
                                  *training.groups.dp, world));
@@ -114,8 +113,8 @@ Status move_reader(Training& training, const codec::Json& trainer) {
 Status open_log(Training& training, const codec::Json* trainer) {
   const std::string& path = training.config.log;
   if (path.empty()) return {};
-  const bool continues = trainer != nullptr && trainer->contains("log") &&
-                         std::filesystem::exists(path);
+  const bool continues =
+      trainer != nullptr && trainer->contains("log") && std::filesystem::exists(path);
   if (!continues) {
     OMNIBAL_ASSIGN(training.log, codec::AppendFile::create(path));
     return {};
@@ -134,9 +133,9 @@ Status resume(Training& training, Communicator& world) {
   OMNIBAL_ASSIGN(training.resumed_from, share_path(found, world));
   const bool writes = world.rank() == 0;
   if (training.resumed_from.empty()) return writes ? open_log(training, nullptr) : Status();
-  OMNIBAL_ASSIGN(const codec::Json trainer,
-                 load_checkpoint(training.resumed_from,
-                                 {*training.optimizer, training.parameters}));
+  OMNIBAL_ASSIGN(
+      const codec::Json trainer,
+      load_checkpoint(training.resumed_from, {*training.optimizer, training.parameters}));
   training.checkpoint = training.resumed_from;
   OMNIBAL_RETURN_IF_ERROR(move_reader(training, trainer));
   return writes ? open_log(training, &trainer) : Status();

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 namespace omnibal::runtime {
 namespace {
 
@@ -84,7 +83,8 @@ Result<std::int64_t> micro_batches_of(const TrainConfig& config, const plan::Pla
       .in_file(config.plan)
       .at_key("dp")
       .with_value(dp)
-      .with_limit(packs);
+      .with_limit(packs)
+      .with_hint("plan for this dp, or take a divisor");
 }
 
 }  // namespace
@@ -111,8 +111,8 @@ Result<TrainingLayout> choose_layout(const TrainConfig& config, const plan::Plan
   const std::size_t num_layers = model.spec.layers.size();
   partition::Cuts cuts = planned != nullptr ? planned->cuts : partition::Cuts();
   if (static_cast<std::int32_t>(cuts.size()) + 1 != shape.num_stages()) {
-    OMNIBAL_ASSIGN(cuts, new_cuts(planned, static_cast<std::int32_t>(num_layers),
-                                  shape.num_stages()));
+    OMNIBAL_ASSIGN(cuts,
+                   new_cuts(planned, static_cast<std::int32_t>(num_layers), shape.num_stages()));
   }
   const std::vector<std::int32_t> first = partition::first_layers(cuts);
   layout.cuts.assign(first.begin(), first.end());

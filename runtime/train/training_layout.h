@@ -23,9 +23,9 @@ namespace omnibal::runtime {
 struct TrainingLayout {
   RankLayout ranks;
   std::int64_t micro_batches = 1;
-  schedule::Schedule schedule;        // compute actions
-  std::vector<std::int64_t> cuts;     // layers at which a stage begins
-  std::vector<bool> recompute;        // by layer
+  schedule::Schedule schedule;     // compute actions
+  std::vector<std::int64_t> cuts;  // layers at which a stage begins
+  std::vector<bool> recompute;     // by layer
   std::optional<plan::PlanPipeline> predicted;
 };
 
