@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string_view>
 #include <thread>
 
 #include "cli/error_json.h"
@@ -28,11 +31,16 @@ volatile std::sig_atomic_t stop_asked = 0;
 
 void ask_to_stop(int) { stop_asked = 1; }
 
+/// What this rank does, as a line.
+std::atomic<const char*> status_line = "had not begun\n";
+
 /// mpirun ends the ranks that are left when one has died: a collective save would wait for ever.
 void end_at_once(int) {
-  constexpr char kText[] = "omnibal-train: ended by SIGTERM, nothing is saved\n";
-  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(128 + SIGTERM);
-  _exit(128 + SIGTERM);
+  constexpr std::string_view kText = "omnibal-train: ended by SIGTERM, nothing is saved; ";
+  const char* const line = status_line;
+  const bool told = write(STDERR_FILENO, kText.data(), kText.size()) > 0 &&
+                    write(STDERR_FILENO, line, std::strlen(line)) > 0;
+  _exit(told ? 128 + SIGTERM : 1);
 }
 
 void listen_to_signals() {
@@ -71,6 +79,7 @@ Result<TrainOutcome> train_by(const Arguments& arguments, Communicator& world) {
   OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
   TrainCalls calls;
   calls.stop_asked = [] { return stop_asked != 0; };
+  calls.on_status = [](const char* line) { status_line = line; };
   if (!arguments.quiet) {
     calls.on_step = [](const StepRow& row) { fmt::print(stderr, "{}\n", to_text(row)); };
     calls.on_note = [](const std::string& note) { fmt::print(stderr, "{}\n", note); };

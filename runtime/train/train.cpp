@@ -2,12 +2,16 @@
 #include "omnibal/runtime/train/train.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 
 #include "omnibal/runtime/model/live_bytes.h"
+#include "train/agreement.h"
 #include "train/export_model.h"
 #include "train/training.h"
 
@@ -54,7 +58,16 @@ std::int64_t packs_in_step(const Training& training) {
 }
 
 Result<PipelineReport> compute(Training& training) {
+  const std::vector<std::int64_t> packs = training.reader->packs();
+  const std::int64_t step = training.optimizer->step() + 1;
+  const int dp = training.groups.dp->rank();
   PipelineCalls calls;
+  calls.on_action = [&](const schedule::Action& action) {
+    const std::int64_t place = action.micro_batch.value() * training.layout.ranks.dp + dp;
+    training.board->tell(fmt::format("step {}, pack {}, action {}", step,
+                                     packs[static_cast<std::size_t>(place)],
+                                     schedule::to_text(action)));
+  };
   calls.load = [&](MicroBatchIndex m) { return training.batches->load(m); };
   calls.on_weight_gradient = [&](const at::Tensor& parameter) {
     training.optimizer->accumulated(parameter);
@@ -67,6 +80,7 @@ Result<PipelineReport> compute(Training& training) {
 /// Forward, backward and the optimizer's step. The sums are the world's.
 Status compute_step(Training& training, Communicator& world, StepRow& row) {
   OMNIBAL_ASSIGN(const PipelineReport report, compute(training));
+  training.board->tell(fmt::format("step {}, optimizer", row.step));
   std::array<double, 5> sums = own_sums(training, report.loss);
   OMNIBAL_RETURN_IF_ERROR(
       world.all_reduce(sums.data(), sums.size(), Element::kF64, Reduction::kSum).wait());
@@ -132,9 +146,23 @@ Status run_steps(Training& training, Communicator& world, const TrainCalls& call
     OMNIBAL_ASSIGN(stop, run_step(training, world, live, calls));
     const bool due = training.optimizer->step() % checkpoint.every == 0;
     if (checkpoint.dir.empty() || !(stop || due || is_over(training))) continue;
+    training.board->tell_patiently(fmt::format("saves step {}", training.optimizer->step()));
     OMNIBAL_RETURN_IF_ERROR(save(training, world));
   }
   return {};
+}
+
+/// Beside the checkpoints or, without any, in a folder for temporary files.
+Result<std::shared_ptr<StatusBoard>> open_board(const TrainConfig& config, Communicator& world) {
+  const std::string temporary =
+      fmt::format("{}/omnibal-{}", std::filesystem::temp_directory_path().string(), getpid());
+  const std::string& checkpoints = config.checkpoint.dir;
+  OMNIBAL_ASSIGN(const std::string directory,
+                 share_path(checkpoints.empty() ? temporary : checkpoints + "/status", world));
+  OMNIBAL_ASSIGN(const std::shared_ptr<StatusBoard> board,
+                 StatusBoard::open(directory, world, config.watchdog));
+  world.limit_waits({.interruption = [board] { return board->look_around(); }});
+  return board;
 }
 
 /// `training` is left to the caller: transfers under way still use its buffers.
@@ -142,7 +170,10 @@ Result<TrainOutcome> train_rank(const TrainConfig& config, Communicator& world,
                                 const TrainCalls& calls, LiveBytes& live,
                                 std::unique_ptr<Training>& training) {
   at::set_num_threads(1);
+  OMNIBAL_ASSIGN(const std::shared_ptr<StatusBoard> board, open_board(config, world));
+  if (calls.on_status) calls.on_status(board->text());
   OMNIBAL_ASSIGN(training, set_up(config, world));
+  training->board = board;
   if (world.rank() == 0 && calls.on_note && !training->resumed_from.empty()) {
     calls.on_note("resumes from " + training->resumed_from);
   }
@@ -150,8 +181,10 @@ Result<TrainOutcome> train_rank(const TrainConfig& config, Communicator& world,
   TrainOutcome outcome{training->optimizer->step(), is_over(*training), training->checkpoint, ""};
   if (outcome.finished && !config.checkpoint.dir.empty()) {
     outcome.model = config.checkpoint.dir + "/model";
+    training->board->tell_patiently("exports the model");
     OMNIBAL_RETURN_IF_ERROR(export_model(*training, world, outcome.model));
   }
+  training->board->end_well();
   return outcome;
 }
 

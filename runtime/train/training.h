@@ -22,6 +22,7 @@
 #include "omnibal/runtime/optimizer/optimizer.h"
 #include "omnibal/runtime/pipeline/pipeline.h"
 #include "omnibal/runtime/train/train.h"
+#include "train/status_board.h"
 #include "train/step_batches.h"
 #include "train/training_layout.h"
 
@@ -44,8 +45,9 @@ struct Training {
   std::unique_ptr<StepBatches> batches;
   std::int64_t num_steps = 0;
   std::optional<codec::AppendFile> log;  // of rank 0
-  std::string resumed_from;              // empty: from the beginning
-  std::string checkpoint;                // the last one that was saved
+  std::shared_ptr<StatusBoard> board;
+  std::string resumed_from;  // empty: from the beginning
+  std::string checkpoint;    // the last one that was saved
 };
 
 /// Collective over `world`. Errors: those of `train`.

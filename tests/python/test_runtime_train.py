@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -145,6 +146,28 @@ def test_a_signal_saves_at_the_next_step(folder, signalled, arguments):
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["step"] == len(rows) + 1
     assert len(log.read_text().splitlines()) == len(rows) + 1
+
+
+@pytest.mark.parametrize("signalled, told", [(signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "rank 1 is stuck")],
+                         ids=["dies", "is stuck"])
+def test_a_rank_that_is_gone_ends_all_and_is_named(folder, signalled, told):
+    process = subprocess.Popen(
+        [small_training.TRAINER, "--config", "train.toml", "--np", "4", "--steps", "100000",
+         "--watchdog", "3"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    status = folder / "checkpoints" / "status" / "rank-1"
+    for _ in range(600):
+        if status.exists() and b"step 3," in status.read_bytes():
+            break
+        time.sleep(0.01)
+    rank = struct.unpack_from("q", status.read_bytes(), 256)[0]
+    os.kill(rank, signalled)
+    began = time.monotonic()
+    _, words = process.communicate(timeout=60)
+    assert time.monotonic() - began < 30
+    assert process.returncode != 0
+    assert told in words
+    for other in (0, 2, 3):
+        assert f"rank {other} is stuck" not in words and f"rank {other} has died" not in words
 
 
 def test_errors_are_told_by_code(folder):

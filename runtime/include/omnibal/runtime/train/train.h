@@ -49,6 +49,9 @@ struct TrainCalls {
   /// On rank 0.
   std::function<void(const StepRow&)> on_step = {};
   std::function<void(const std::string&)> on_note = {};
+  /// On each rank, once: a line that always says what the rank does, for signal handlers; it stays
+  /// as long as the communicator.
+  std::function<void(const char*)> on_status = {};
 };
 
 struct TrainOutcome {
