@@ -41,6 +41,7 @@ Execution::Execution(const Pipeline& pipeline, Communicator& pp, const PipelineC
 Status Execution::run() {
   for (const Action& action : actions_) {
     if (calls_.on_action) calls_.on_action(action);
+    transfers_.release_sent();
     OMNIBAL_RETURN_IF_ERROR(begin_receives());
     OMNIBAL_RETURN_IF_ERROR(run_action(action));
     batches_.used(action.micro_batch);

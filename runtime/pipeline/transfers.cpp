@@ -32,7 +32,6 @@ int Transfers::peer_of(const Action& action) const {
 }
 
 void Transfers::send(const Action& action, const at::Tensor& tensor) {
-  std::erase_if(sent_, [](const Transfer& transfer) { return transfer.request.done(); });
   at::Tensor kept = tensor.contiguous();
   Request request = pp_.send(kept.const_data_ptr(), kept.nbytes(), peer_of(action), tag_of(action));
   sent_.push_back({std::move(kept), std::move(request)});
@@ -50,6 +49,10 @@ Result<at::Tensor> Transfers::take(const Action& action) {
   at::Tensor tensor = std::move(found->second.tensor);
   expected_.erase(found);
   return tensor;
+}
+
+void Transfers::release_sent() {
+  std::erase_if(sent_, [](const Transfer& transfer) { return transfer.request.done(); });
 }
 
 Status Transfers::finish() {

@@ -30,6 +30,8 @@ class Transfers {
   Result<at::Tensor> take(const schedule::Action& action);
   /// Receives that have begun and were not taken.
   std::size_t num_expected() const { return expected_.size(); }
+  /// Lets go of what has been sent.
+  void release_sent();
   /// Waits for all sends.
   Status finish();
 

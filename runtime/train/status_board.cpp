@@ -36,8 +36,8 @@ Error cannot_write(const std::string& path) {
 
 /// The file's record; nothing if it cannot be had.
 StatusRecord* map(const std::string& path, bool writes) {
-  const int fd = ::open(path.c_str(), writes ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC,
-                        0644);
+  const int fd =
+      ::open(path.c_str(), writes ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0644);
   if (fd < 0) return nullptr;
   void* mapped = MAP_FAILED;
   if (!writes || ftruncate(fd, sizeof(StatusRecord)) == 0) {

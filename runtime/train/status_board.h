@@ -24,8 +24,8 @@ namespace omnibal::runtime {
 
 /// What a file holds. Written by its rank, read by all.
 struct StatusRecord {
-  char text[240];                       // first, so that `head -1` shows it; ends with a newline
-  std::atomic<std::int64_t> heartbeat;  // counts
+  char text[240];                        // first, so that `head -1` shows it; ends with a newline
+  std::atomic<std::int64_t> heartbeat;   // counts
   std::atomic<std::int64_t> patience_s;  // how long the rank may be silent; 0: it has ended well
   std::int64_t process, thread;
 };

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 for package in ("PIL", "tokenizers", "jinja2", "xxhash"):
     pytest.importorskip(package, reason=f"{package} is not installed (requirements-runtime.txt)")
 
-from conftest import PROGRAM  # noqa: E402
+from conftest import PROGRAM, ask  # noqa: E402
 from transformers import InternVLForConditionalGeneration  # noqa: E402
 
 import small_training  # noqa: E402
@@ -168,6 +168,53 @@ def test_a_rank_that_is_gone_ends_all_and_is_named(folder, signalled, told):
     assert told in words
     for other in (0, 2, 3):
         assert f"rank {other} is stuck" not in words and f"rank {other} has died" not in words
+
+
+@pytest.mark.parametrize("first, second, np1, np2", [
+    ([], ["--dp", 1], 4, 2), (["--dp", 1], [*ALONE, "--tp", 2], 2, 2), (["--dp", 1], ["--dp", 1, "--pp", 4], 2, 4)],
+    ids=["dp 2 to dp 1", "pp 2 to tp 2", "pp 2 to pp 4"])
+def test_a_training_goes_on_in_another_layout(one_process, folder, first, second, np1, np2):
+    _, _, expected = one_process
+    train(folder, "--precision", "fp64", "--steps", 3, *first, np=np1)
+    _, rows = train(folder, "--precision", "fp64", *second, np=np2)
+    assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
+
+
+def test_in_fp32_and_bf16(one_process, folder):
+    _, _, expected = one_process
+    _, rows = train(folder, "--precision", "fp32", np=4)
+    assert losses(rows) == pytest.approx(losses(expected), rel=1e-5)
+    slow = {}
+    for precision in ("fp32", "bf16"):
+        shutil.rmtree(folder / "checkpoints")
+        _, slow[precision] = train(folder, "--precision", precision, "--optimizer-lr", "1e-3", np=4)
+    assert losses(slow["bf16"]) == pytest.approx(losses(slow["fp32"]), rel=1e-2)
+
+
+def test_epochs_end_where_the_plan_does(prepared, folder):
+    steps = ask("steps", prepared / "plan")["steps_in_epoch"]
+    supervised = ask("stats", prepared / "corpus")
+    write_config(folder, epochs=2, **{"optimizer.schedule": "linear"})
+    _, rows = train(folder, np=4)
+    assert [row["epoch"] for row in rows] == [0] * steps + [1] * steps
+    tokens = [sum(row["tokens"] for row in rows if row["epoch"] == epoch) for epoch in (0, 1)]
+    assert tokens == [supervised["tokens"]["total"]] * 2
+    last = rows[-1]["lr"] / 1e-2
+    assert last == pytest.approx(1 / (2 * steps))
+
+
+def test_an_unreadable_picture_ends_the_training_and_is_named(prepared, tmp_path):
+    shutil.copytree(prepared, tmp_path / "all")
+    folder = tmp_path / "all"
+    small_training.scan(folder)  # pictures are of the copy
+    small_training.plan(folder, "--gpus", 2, "--tp", 1, "--pp", 2, "--dp", 1, "--global-batch", 16,
+                        "--schedule", "1f1b", "--out", "plan")
+    write_config(folder)
+    (folder / "2.png").write_bytes((folder / "2.png").read_bytes()[:300])
+    done = trainer(folder, np=2)
+    assert done.returncode == 3
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "malformed_image" and error["where"]["file"].endswith("2.png")
 
 
 def test_errors_are_told_by_code(folder):
