@@ -68,7 +68,8 @@ Status take_value(const std::string& flag, const std::string& value, Arguments& 
 
 Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   Arguments arguments;
-  for (std::size_t i = 0; i < words.size(); ++i) {
+  arguments.evaluates = !words.empty() && words.front() == "evaluate";
+  for (std::size_t i = arguments.evaluates ? 1 : 0; i < words.size(); ++i) {
     bool taken = false;
     OMNIBAL_RETURN_IF_ERROR(take_switch(words[i], arguments, taken));
     if (taken) continue;
@@ -99,8 +100,10 @@ Result<TrainConfig> read_config(const Arguments& arguments) {
 
 std::string usage() {
   std::string text =
-      "omnibal-train --config train.toml [flags]\n"
-      "Trains a vision-language model by a plan of omnibal, alone or under mpirun.\n\n"
+      "omnibal-train [evaluate] --config train.toml [flags]\n"
+      "Trains a vision-language model by a plan of omnibal, alone or under mpirun.\n"
+      "evaluate: loss and exact answers of the model on data and plan; each process has all of it."
+      "\n\n"
       "  --config FILE  keys as in docs/formats/train.md; each is also a flag, which wins\n"
       "  --np N         starts N processes with mpirun\n"
       "  --json         the outcome, or the error, as one JSON object on standard output\n"

@@ -19,6 +19,7 @@
 namespace omnibal::runtime {
 
 struct Arguments {
+  bool evaluates = false;                                 // the word "evaluate" comes first
   std::string config;                                     // empty: flags alone
   std::vector<std::pair<std::string, std::string>> keys;  // "optimizer.lr", "2e-5"
   std::int64_t num_processes = 0;                         // 0: as it was started

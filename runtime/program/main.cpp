@@ -20,6 +20,7 @@
 #include "cli/error_json.h"
 #include "omnibal/base/version.h"
 #include "omnibal/runtime/mpi/mpi_ranks.h"
+#include "omnibal/runtime/train/evaluate.h"
 #include "omnibal/runtime/train/train.h"
 #include "program/arguments.h"
 #include "program/mpirun.h"
@@ -59,32 +60,58 @@ int print_error(const Error& error, bool as_json) {
   return error_code_info(error.code).exit_code;
 }
 
-void print_outcome(const TrainOutcome& outcome, double seconds, bool as_json) {
-  if (as_json) {
-    fmt::print("{}", codec::to_text({{"command", "train"},
-                                     {"version", version()},
-                                     {"seconds", seconds},
-                                     {"step", outcome.step},
-                                     {"finished", outcome.finished},
-                                     {"checkpoint", outcome.checkpoint},
-                                     {"model", outcome.model}}));
-    return;
-  }
-  fmt::print("{} behind step {}\n", outcome.finished ? "finished" : "stopped", outcome.step);
-  if (!outcome.checkpoint.empty()) fmt::print("checkpoint: {}\n", outcome.checkpoint);
-  if (!outcome.model.empty()) fmt::print("model: {}\n", outcome.model);
+codec::Json to_json(const TrainOutcome& outcome) {
+  return {{"step", outcome.step},
+          {"finished", outcome.finished},
+          {"checkpoint", outcome.checkpoint},
+          {"model", outcome.model}};
 }
 
-Result<TrainOutcome> train_by(const Arguments& arguments, Communicator& world) {
-  OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
+std::string to_text(const TrainOutcome& outcome) {
+  std::string text =
+      fmt::format("{} behind step {}\n", outcome.finished ? "finished" : "stopped", outcome.step);
+  if (!outcome.checkpoint.empty()) text += fmt::format("checkpoint: {}\n", outcome.checkpoint);
+  if (!outcome.model.empty()) text += fmt::format("model: {}\n", outcome.model);
+  return text;
+}
+
+TrainCalls calls_of(const Arguments& arguments) {
   TrainCalls calls;
   calls.stop_asked = [] { return stop_asked != 0; };
   calls.on_status = [](const char* line) { status_line = line; };
-  if (!arguments.quiet) {
-    calls.on_step = [](const StepRow& row) { fmt::print(stderr, "{}\n", to_text(row)); };
-    calls.on_note = [](const std::string& note) { fmt::print(stderr, "{}\n", note); };
+  if (arguments.quiet) return calls;
+  calls.on_step = [](const StepRow& row) { fmt::print(stderr, "{}\n", to_text(row)); };
+  calls.on_note = [](const std::string& note) { fmt::print(stderr, "{}\n", note); };
+  return calls;
+}
+
+/// What rank 0 prints in the end.
+struct Answer {
+  codec::Json json;
+  std::string text;
+};
+
+Result<Answer> answer(const Arguments& arguments, Communicator& world) {
+  OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
+  if (arguments.evaluates) {
+    OMNIBAL_ASSIGN(const Evaluation found, evaluate(config, world));
+    const codec::Json json = to_json(found);
+    return Answer{json, codec::to_text(json)};
   }
-  return train(config, world, calls);
+  OMNIBAL_ASSIGN(const TrainOutcome outcome, train(config, world, calls_of(arguments)));
+  return Answer{to_json(outcome), to_text(outcome)};
+}
+
+void print_answer(const Answer& done, const Arguments& arguments, double seconds) {
+  if (!arguments.json) {
+    fmt::print("{}", done.text);
+    return;
+  }
+  codec::Json all = {{"command", arguments.evaluates ? "evaluate" : "train"},
+                     {"version", version()},
+                     {"seconds", seconds}};
+  all.update(done.json);
+  fmt::print("{}", codec::to_text(all));
 }
 
 /// Rank 0 speaks for all: it hears of every rank's error.
@@ -93,16 +120,16 @@ int run_rank(const Arguments& arguments) {
   const Result<std::unique_ptr<Communicator>> world = start_mpi();
   if (!world.ok()) return print_error(world.error(), arguments.json);
   const bool speaks = (*world)->rank() == 0;
-  const Result<TrainOutcome> outcome = train_by(arguments, **world);
-  if (!outcome.ok()) {
-    (*world)->fail(outcome.error());
-    if (speaks) return print_error(outcome.error(), arguments.json);
+  const Result<Answer> done = answer(arguments, **world);
+  if (!done.ok()) {
+    (*world)->fail(done.error());
+    if (speaks) return print_error(done.error(), arguments.json);
     // Whoever ends first has mpirun end the others: rank 0 is to speak before.
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    return error_code_info(outcome.error().code).exit_code;
+    return error_code_info(done.error().code).exit_code;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  if (speaks) print_outcome(*outcome, seconds.count(), arguments.json);
+  if (speaks) print_answer(*done, arguments, seconds.count());
   return 0;
 }
 

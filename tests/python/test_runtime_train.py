@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 for package in ("PIL", "tokenizers", "jinja2", "xxhash"):
@@ -215,6 +216,47 @@ def test_an_unreadable_picture_ends_the_training_and_is_named(prepared, tmp_path
     assert done.returncode == 3
     error = json.loads(done.stdout)["error"]
     assert error["code"] == "malformed_image" and error["where"]["file"].endswith("2.png")
+
+
+def answers_of(model, folder):
+    """Loss per supervised token and share of exact answers, by transformers, of text-only samples."""
+    tokens, offsets, supervised = (np.load(folder / "corpus" / f"{name}.npy")
+                                   for name in ("token_ids", "token_offsets", "token_supervised"))
+    losses, count, exact = 0.0, 0, []
+    for begin, end in zip(offsets, offsets[1:]):
+        ids = torch.from_numpy(tokens[begin:end].astype(np.int64))[None]
+        chosen = torch.from_numpy(supervised[begin:end].astype(bool))[1:]
+        with torch.no_grad():
+            logits = model(input_ids=ids, use_cache=False).logits[0, :-1]
+        targets = ids[0, 1:]
+        losses += torch.nn.functional.cross_entropy(logits[chosen], targets[chosen], reduction="sum").item()
+        count += int(chosen.sum())
+        exact.append(bool((logits.argmax(1) == targets)[chosen].all()))
+    return losses / count, sum(exact) / len(exact)
+
+
+def test_evaluation_is_that_of_transformers(prepared, tmp_path):
+    """A model that has learned one of two answers by heart."""
+    (tmp_path / "model").symlink_to(prepared / "model")
+    rows = [{"conversations": [{"from": "human", "value": "name it" + "!" * (i % 3)},
+                               {"from": "gpt", "value": "a" if i % 4 else "no"}]} for i in range(32)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "meta.json").write_text(json.dumps({"set": {"root": ".", "annotation": "rows.jsonl"}}))
+    small_training.scan(tmp_path)
+    ask("pack", "corpus", "--vision-cap", 6, "--token-cap", 128, "--allow-empty", "--dp", 1,
+        "--micro-batches", 2, "--out", "plan", cwd=tmp_path)
+    write_config(tmp_path, steps=30, precision="fp32")
+    train(tmp_path)
+    loss, exact = answers_of(opened(tmp_path).float(), tmp_path)
+    assert 0 < exact < 1
+    for np_ in (0, 2):
+        done = subprocess.run([small_training.TRAINER, "evaluate", "--config", "train.toml", "--model",
+                               "checkpoints/model", "--json", *(["--np", str(np_)] if np_ else [])],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["loss"] == pytest.approx(loss, rel=1e-5)
+        assert found["answer_accuracy"] == pytest.approx(exact) and found["samples"] == 32
 
 
 def test_errors_are_told_by_code(folder):

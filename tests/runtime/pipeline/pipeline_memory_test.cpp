@@ -72,7 +72,8 @@ double planned(const cost::Profile& profile, const cost::Load& load, std::size_t
   const std::vector<std::int64_t> bounds = {0, kCuts[0], kCuts[1], kLayers};
   double kept = 0;
   // A recomputed first block has the pixels for input, and those are the micro-batch's own.
-  for (std::int64_t i = bounds[stage] + (stage == 0 && recompute ? 1 : 0); i < bounds[stage + 1]; ++i) {
+  for (std::int64_t i = bounds[stage] + (stage == 0 && recompute ? 1 : 0); i < bounds[stage + 1];
+       ++i) {
     const cost::LayerProfile& layer = profile.layers[static_cast<std::size_t>(i)];
     kept += (recompute ? layer.recomputed_bytes : layer.activation_bytes).at(load);
   }
