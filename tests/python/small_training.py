@@ -3,6 +3,7 @@
 tests of the whole way from annotations to a model that transformers opens."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -108,3 +109,10 @@ def train(folder, *arguments, np=0):
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
     return outcome, [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True)
+    make_model(folder / "model")
+    make_annotations(folder)
