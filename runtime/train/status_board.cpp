@@ -70,7 +70,7 @@ std::string first_line(const char* text) { return {text, strcspn(text, "\n")}; }
 Result<std::shared_ptr<StatusBoard>> StatusBoard::open(const std::string& directory,
                                                        Communicator& world,
                                                        std::int64_t patience_s) {
-  std::shared_ptr<StatusBoard> board(new StatusBoard(world.rank(), patience_s));
+  std::shared_ptr<StatusBoard> board(new StatusBoard(directory, world.rank(), patience_s));
   std::error_code ignored;  // the file tells
   std::filesystem::create_directories(directory, ignored);
   const std::string own = file_of(directory, world.rank());
@@ -114,7 +114,12 @@ void StatusBoard::tell_patiently(std::string_view what) {
   write(what, std::max(patience_s_, kLongPatience));
 }
 
-void StatusBoard::end_well() { write("has ended well", 0); }
+void StatusBoard::end_well() {
+  write("has ended well", 0);
+  std::error_code not_empty;  // others go on
+  std::filesystem::remove(file_of(directory_, rank_), not_empty);
+  std::filesystem::remove(directory_, not_empty);
+}
 
 Status StatusBoard::look_around() {
   ++own_->heartbeat;

@@ -44,6 +44,7 @@ class StatusBoard {
   void tell(std::string_view what);
   /// The same of what may take minutes in which the rank neither computes nor waits: saving.
   void tell_patiently(std::string_view what);
+  /// Nothing more comes; the rank's file goes.
   void end_well();
   /// What was told, with the rank: valid as long as the board, for signal handlers too.
   const char* text() const { return own_->text; }
@@ -62,10 +63,12 @@ class StatusBoard {
     std::chrono::steady_clock::time_point changed = {};
   };
 
-  StatusBoard(int rank, std::int64_t patience_s) : rank_(rank), patience_s_(patience_s) {}
+  StatusBoard(std::string directory, int rank, std::int64_t patience_s)
+      : directory_(std::move(directory)), rank_(rank), patience_s_(patience_s) {}
   void write(std::string_view what, std::int64_t patience_s);
   Status look_at(int rank, Seen& seen);
 
+  std::string directory_;
   int rank_;
   std::int64_t patience_s_;
   StatusRecord* own_ = nullptr;

@@ -104,6 +104,7 @@ def test_processes_train_as_one(one_process, folder, np, flags):
 def test_the_plan_predicts_its_own_layout(folder):
     _, rows = train(folder, np=4)
     assert all(row["predicted_s"] > 0 for row in rows)
+    assert not (folder / "checkpoints" / "status").exists()  # nobody is watched any more
 
 
 def test_transformers_opens_the_model(one_process, prepared):
