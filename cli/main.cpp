@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -72,7 +73,8 @@ int run(const Command& command, const CommonOptions& common) {
   return output->exit_code;
 }
 
-/// `omnibal X` runs omnibal-X if there is such a program; returns only if there is none.
+/// `omnibal X` runs omnibal-X if there is such a program, beside this one or on the PATH; returns
+/// only if there is none.
 void run_external(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   words.front() = "omnibal-" + words.front();
@@ -80,6 +82,9 @@ void run_external(const std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) execv((self.parent_path() / words.front()).c_str(), pointers.data());
   execvp(pointers.front(), pointers.data());
 }
 

@@ -69,9 +69,9 @@ class PackedAttentionFunction : public torch::autograd::Function<PackedAttention
 };
 
 /// Of a rank without heads, or of no unit: what lies before runs its backward all the same, since
-/// other ranks wait for its part in sums.
+/// other ranks wait for its part in sums. Keys and values may have fewer heads.
 at::Tensor nothing(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  return q + k + v;
+  return q + k.sum() + v.sum();
 }
 
 }  // namespace

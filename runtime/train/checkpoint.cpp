@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <filesystem>
 
 #include "omnibal/codec/atomic_write.h"
+#include "train/agreement.h"
 #include "train/state_file.h"
 
 namespace omnibal::runtime {
@@ -28,23 +27,6 @@ codec::DirectoryKind kind_of(int num_ranks) {
   codec::DirectoryKind kind{std::string(kDocument), std::string(kFormat), {std::string(kDocument)}};
   for (int r = 0; r < num_ranks; ++r) kind.files.push_back(rank_file("", r).substr(1));
   return kind;
-}
-
-/// The error of this rank, or that another has one.
-Status agree(const Status& own, Communicator& world) {
-  std::int64_t num_failed = own.ok() ? 0 : 1;
-  OMNIBAL_RETURN_IF_ERROR(world.all_reduce(&num_failed, 1, Element::kI64, Reduction::kSum).wait());
-  if (!own.ok() || num_failed == 0) return own;
-  return Error(ErrorCode::kPeerFailed, "the checkpoint failed on another rank");
-}
-
-/// Where all ranks write: rank 0 says.
-Result<std::string> share_path(const std::string& path, Communicator& world) {
-  std::array<char, 4096> text = {};
-  if (path.size() >= text.size()) return Error(ErrorCode::kOutOfRange, "the path is too long");
-  std::memcpy(text.data(), path.data(), path.size());
-  OMNIBAL_RETURN_IF_ERROR(world.broadcast(text.data(), text.size(), 0).wait());
-  return std::string(text.data());
 }
 
 /// Whole checkpoints under `root`, the latest first.
@@ -91,17 +73,17 @@ Status save_checkpoint(const std::string& root, const CheckpointContent& content
       own = std::move(created).error();
     }
   }
-  OMNIBAL_RETURN_IF_ERROR(agree(own, world));
+  OMNIBAL_RETURN_IF_ERROR(agree(own, world, "the checkpoint"));
   OMNIBAL_ASSIGN(const std::string folder, share_path(staged ? staged->path() : "", world));
   own = write_state_file(rank_file(folder, world.rank()), content.optimizer, content.parameters);
-  OMNIBAL_RETURN_IF_ERROR(agree(own, world));
+  OMNIBAL_RETURN_IF_ERROR(agree(own, world, "the checkpoint"));
   if (staged) {
     own = codec::write_json(fmt::format("{}/{}", folder, kDocument),
                             document_of(content, world.size()));
     if (own.ok()) own = staged->commit();
     if (own.ok()) remove_old(root, keep);
   }
-  return agree(own, world);
+  return agree(own, world, "the checkpoint");
 }
 
 std::optional<std::string> latest_checkpoint(const std::string& root) {

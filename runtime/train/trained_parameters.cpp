@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "omnibal/runtime/train/trained_parameters.h"
 
+#include <algorithm>
+
 #include "model/names.h"
 #include "omnibal/runtime/layers/communicator_group.h"
+#include "omnibal/runtime/model/stage.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -24,6 +27,12 @@ Status sum_gradient(const Parameter& parameter, const ParameterSharers& sharers,
       ->all_reduce(gradient.mutable_data_ptr(), static_cast<std::size_t>(gradient.numel()),
                    element_of(gradient), Reduction::kSum)
       .wait();
+}
+
+std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  return names;
 }
 
 TrainedParameter trained(const Parameter& parameter, std::size_t group,
@@ -50,9 +59,7 @@ TrainedParameter trained(const Parameter& parameter, std::size_t group,
 
 Result<TrainedStage> trained_parameters(const std::vector<Parameter>& parameters,
                                         const GroupRules& rules, const ParameterSharers& sharers) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  OMNIBAL_ASSIGN(ParameterGroups groups, group_parameters(names, rules));
+  OMNIBAL_ASSIGN(ParameterGroups groups, group_parameters(names_of(parameters), rules));
   TrainedStage stage;
   stage.groups = std::move(groups.settings);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -62,6 +69,17 @@ Result<TrainedStage> trained_parameters(const std::vector<Parameter>& parameters
     stage.parameters.push_back(trained(parameters[i], *groups.of_parameter[i], sharers));
   }
   return stage;
+}
+
+Result<std::int64_t> first_trained_layer(const ModelConfig& config, const GroupRules& rules) {
+  const std::vector<Parameter> parameters = describe_parameters(config);
+  OMNIBAL_ASSIGN(const ParameterGroups groups, group_parameters(names_of(parameters), rules));
+  auto first = static_cast<std::int64_t>(config.spec.layers.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool trains = groups.of_parameter[i] && parameters[i].reachable;
+    if (trains) first = std::min(first, parameters[i].layer);
+  }
+  return first;
 }
 
 }  // namespace omnibal::runtime

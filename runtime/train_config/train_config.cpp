@@ -18,6 +18,7 @@ using codec::JsonFields;
 
 constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kLongestSilence = 1 << 20;  // s
 
 constexpr std::array kRecomputeChoices = {
     Named{RecomputeChoice::kPlan, "plan"},
@@ -84,6 +85,7 @@ Status read_sizes(const JsonFields& fields, TrainConfig& config) {
   OMNIBAL_ASSIGN(config.steps, fields.integer_or("steps", 0, 1, kMany));
   OMNIBAL_ASSIGN(config.epochs, fields.integer_or("epochs", 1, 1, kMany));
   OMNIBAL_ASSIGN(config.seed, fields.integer_or("seed", 0, 0, kMany));
+  OMNIBAL_ASSIGN(config.watchdog, fields.integer_or("watchdog", 20, 1, kLongestSilence));
   return {};
 }
 

@@ -28,6 +28,7 @@ constexpr std::array kKeys = {
     TrainKey{"epochs", "times that the plan is run through [1]"},
     TrainKey{"seed", "of all randomness [0]"},
     TrainKey{"log", "JSON Lines, a row a step", true},
+    TrainKey{"watchdog", "seconds that a rank may neither compute nor wait [20]"},
     TrainKey{"optimizer.lr", "learning rate at its highest [1e-4]"},
     TrainKey{"optimizer.part_lr", "rates of parts: { vision = 1e-5 }"},
     TrainKey{"optimizer.betas", "decay of the moments [0.9, 0.999]"},

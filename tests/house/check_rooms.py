@@ -22,7 +22,7 @@ LEVELS = {
 PARTS = {
     "comm": 0, "config": 0, "image": 0, "safetensors": 0,
     "data": 1, "layers": 1, "mpi": 1, "nccl": 1, "optimizer": 1,
-    "model": 2, "train_config": 2, "pipeline": 3, "train": 4,
+    "model": 2, "train_config": 2, "pipeline": 3, "train": 4, "program": 5,
 }
 FORBIDDEN_NAMES = {"util", "utils", "common", "misc", "helper", "helpers"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](?:omnibal/)?([a-z_0-9]+)/')

@@ -139,6 +139,7 @@ TEST(TrainConfig, EveryKeyIsAFlagThatWinsOverTheFile) {
       {"epochs", "2"},
       {"seed", "1"},
       {"log", "l"},
+      {"watchdog", "30"},
       {"optimizer.lr", "1e-3"},
       {"optimizer.part_lr", "{ vision = 0.5 }"},
       {"optimizer.betas", "[0.8, 0.9]"},

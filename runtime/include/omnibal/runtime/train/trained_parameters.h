@@ -15,6 +15,7 @@
 
 #include "omnibal/base/result.h"
 #include "omnibal/runtime/comm/communicator.h"
+#include "omnibal/runtime/config/model_config.h"
 #include "omnibal/runtime/layers/tensor_group.h"
 #include "omnibal/runtime/model/parameter.h"
 #include "omnibal/runtime/optimizer/parameter_groups.h"
@@ -36,5 +37,9 @@ struct TrainedStage {
 /// Errors: those of group_parameters.
 Result<TrainedStage> trained_parameters(const std::vector<Parameter>& parameters,
                                         const GroupRules& rules, const ParameterSharers& sharers);
+
+/// The first layer of the model in which something trains; as many as it has layers if nothing
+/// does. Errors: those of group_parameters.
+Result<std::int64_t> first_trained_layer(const ModelConfig& config, const GroupRules& rules);
 
 }  // namespace omnibal::runtime

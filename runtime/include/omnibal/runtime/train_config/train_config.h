@@ -59,7 +59,8 @@ struct TrainConfig {
   std::int64_t seed = 0;
   OptimizerConfig optimizer;
   CheckpointConfig checkpoint;
-  std::string log;  // JSON Lines; empty: none
+  std::string log;             // JSON Lines; empty: none
+  std::int64_t watchdog = 20;  // s that a rank may neither compute nor wait
 };
 
 struct TrainKey {
