@@ -82,6 +82,8 @@ def test_a_killed_writer_leaves_the_old_plan_or_the_new(large_corpus, tmp_path):
         status = kill_after(rng.uniform(0.1, 1.0) * whole_run,
                             pack_command(large_corpus, asked, out))
         killed += status != 0
+        if status == 0:
+            whole_run /= 2  # the first run was slower than this one: kill earlier
         assert token_cap_of(out) in (before, asked)
         assert ask("verify", out)["ok"]
     assert killed > 0
