@@ -8,42 +8,24 @@ import subprocess
 import sys
 
 import numpy as np
-import tokenizers
 import torch
+from byte_tokenizer import save_tokenizer
 from conftest import ROOT, ask
 from PIL import Image
 from transformers import (InternVLConfig, InternVLForConditionalGeneration, InternVLVisionConfig,
                           Qwen2Config)
 
 TRAINER = (ROOT / os.environ.get("OMNIBAL_TRAINER", "build/runtime/bin/omnibal-train")).resolve()
-CHATML = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + "
-          "message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
-          "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
-SPECIAL = ["<|im_start|>", "<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>"]
 SIDE, TILE_TOKENS = 28, 4
 PROCESSOR = {"size": {"height": SIDE, "width": SIDE}, "crop_to_patches": True, "min_patches": 1,
              "max_patches": 4, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.25, 0.3],
              "image_processor_type": "GotOcr2ImageProcessor"}
 
 
-def make_tokenizer(folder):
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.BPE({letter: i for i, letter in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer.add_special_tokens(SPECIAL)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    (folder / "tokenizer_config.json").write_text(json.dumps(
-        {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>",
-         "chat_template": CHATML}))
-    return tokenizer
-
-
 def make_model(folder, tied=True):
     """Into `folder`, which is made."""
     folder.mkdir()
-    tokenizer = make_tokenizer(folder)
+    tokenizer = save_tokenizer(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps(PROCESSOR))
     torch.manual_seed(0)
     tower = InternVLVisionConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=4,

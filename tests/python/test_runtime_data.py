@@ -13,7 +13,7 @@ np = pytest.importorskip("numpy")
 safetensors = pytest.importorskip("safetensors")
 transformers = pytest.importorskip("transformers")
 import safetensors.numpy  # noqa: E402
-import tokenizers  # noqa: E402
+from byte_tokenizer import save_tokenizer  # noqa: E402
 from PIL import Image  # noqa: E402
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (  # noqa: E402
     GotOcr2ImageProcessorPil)
@@ -29,16 +29,8 @@ PROCESSOR = {"size": {"height": SIDE, "width": SIDE}, "crop_to_patches": True, "
 
 
 def make_model(folder):
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.BPE({letter: i for i, letter in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<s>", "</s>", "<img>", "</img>", "<IMG_CONTEXT>"])
-    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer = save_tokenizer(folder, ["<s>", "</s>", "<img>", "</img>", "<IMG_CONTEXT>"], TEMPLATE)
     for name, content in (
-            ("tokenizer_config", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "</s>",
-                                  "chat_template": TEMPLATE}),
             ("preprocessor_config", dict(PROCESSOR, image_processor_type="GotOcr2ImageProcessor")),
             ("config", {"vision_config": {"patch_size": [14, 14]}, "image_seq_length": TILE_TOKENS})):
         (folder / f"{name}.json").write_text(json.dumps(content))

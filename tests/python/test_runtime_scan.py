@@ -16,33 +16,21 @@ import tokenizers  # noqa: E402
 from PIL import Image, ImageOps  # noqa: E402
 
 import image_files  # noqa: E402
+from byte_tokenizer import save_tokenizer  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "python"))
 from omnibal_scan import pictures  # noqa: E402
 
-CHATML = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + "
-          "message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
-          "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
-SPECIAL = ["<|im_start|>", "<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>"]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A model directory with a byte-level tokenizer, ChatML, and tiles of 56 pixels (4 tokens)."""
     folder = tmp_path_factory.mktemp("model")
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.BPE({letter: i for i, letter in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer.add_special_tokens(SPECIAL)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>",
-                "chat_template": CHATML}
+    save_tokenizer(folder)
     processor = {"size": {"height": 56, "width": 56}, "min_patches": 1, "max_patches": 12}
     config = {"vision_config": {"patch_size": [14, 14]}, "image_seq_length": 4}
-    for name, content in (("tokenizer_config", settings), ("preprocessor_config", processor),
-                          ("config", config)):
+    for name, content in (("preprocessor_config", processor), ("config", config)):
         (folder / f"{name}.json").write_text(json.dumps(content))
     return folder
 

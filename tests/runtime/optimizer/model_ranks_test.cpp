@@ -39,6 +39,16 @@ TEST(Optimizer, AReplicatedParameterIsSummedAndCountedOnce) {
   EXPECT_TRUE(status.ok()) << to_text(status.error());
 }
 
+/// A step of a rank that runs all samples itself.
+Result<StepReport> step_with_all(const Network& network,
+                                 const std::vector<TrainedParameter>& parameters,
+                                 Communicator& alone, Communicator& world) {
+  OMNIBAL_ASSIGN(auto optimizer, Optimizer::make(parameters, small_buckets(), alone, world));
+  optimizer->begin_step(kSamples);
+  for (int s = 0; s < kSamples; ++s) network.loss(s).backward();
+  return optimizer->finish_step(1.0 / kSamples);
+}
+
 // Each of two ranks counts one half of the columns of the same matrix.
 TEST(Optimizer, PartsOfAParameterMayBeCountedByOtherRanks) {
   const Outcome one = train(1, at::kDouble, {.num_steps = 1});
@@ -51,10 +61,7 @@ TEST(Optimizer, PartsOfAParameterMayBeCountedByOtherRanks) {
     }
     parameters[0].counted =
         world.rank() == 0 ? block_of({5, 7}, 1, 0, 3) : block_of({5, 7}, 1, 3, 4);
-    OMNIBAL_ASSIGN(auto optimizer, Optimizer::make(parameters, small_buckets(), *alone, world));
-    optimizer->begin_step(kSamples);
-    for (int s = 0; s < kSamples; ++s) network.loss(s).backward();
-    OMNIBAL_ASSIGN(const StepReport report, optimizer->finish_step(1.0 / kSamples));
+    OMNIBAL_ASSIGN(const StepReport report, step_with_all(network, parameters, *alone, world));
     EXPECT_NEAR(report.gradient_norm, one.norms[0], 1e-12);
     return {};
   });
@@ -67,10 +74,7 @@ TEST(Optimizer, ARankWhosePartsAreFrozenStepsWithTheOthers) {
     const Network network(at::kDouble);
     OMNIBAL_ASSIGN(const auto alone, world.split(world.rank(), 0, "dp"));
     const auto parameters = world.rank() == 0 ? trained(network) : std::vector<TrainedParameter>();
-    OMNIBAL_ASSIGN(auto optimizer, Optimizer::make(parameters, small_buckets(), *alone, world));
-    optimizer->begin_step(kSamples);
-    for (int s = 0; s < kSamples; ++s) network.loss(s).backward();
-    OMNIBAL_ASSIGN(const StepReport report, optimizer->finish_step(1.0 / kSamples));
+    OMNIBAL_ASSIGN(const StepReport report, step_with_all(network, parameters, *alone, world));
     EXPECT_NEAR(report.gradient_norm, one.norms[0], 1e-12);
     EXPECT_TRUE(world.rank() == 0 || network.hidden.equal(Network(at::kDouble).hidden));
     return {};
