@@ -227,6 +227,12 @@ Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std:
   return {};
 }
 
+Error no_cluster_for_update() {
+  return Error(ErrorCode::kInvalidArgument, "--update needs a --cluster to be timed on")
+      .at_key("--cluster")
+      .with_hint("name the devices: --cluster a100-80g");
+}
+
 Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
                                                const cost::Profile& profile) {
   if (!flags.loads) {

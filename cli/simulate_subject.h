@@ -62,6 +62,9 @@ struct SimulateSubject {
 /// kInvalidArgument for the first flag that is given though `form` of the command does not take it.
 Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form);
 
+/// The end of a step takes time on a cluster alone.
+Error no_cluster_for_update();
+
 /// One load a micro-batch: from --loads, or the profile's own --micro-batches times.
 Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
                                                const cost::Profile& profile);

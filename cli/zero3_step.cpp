@@ -31,9 +31,7 @@ Status check_flags(const SimulateFlags& flags) {
         .with_hint("name one: omnibal profile --model M --cluster C --out profile.json makes it");
   }
   if (flags.cluster || flags.update.value_or("none") == "none") return {};
-  return Error(ErrorCode::kInvalidArgument, "--update needs a --cluster to be timed on")
-      .at_key("--cluster")
-      .with_hint("name the devices: --cluster a100-80g");
+  return no_cluster_for_update();
 }
 
 /// Every rank is simulated and listed by itself.

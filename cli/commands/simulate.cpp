@@ -31,9 +31,7 @@ Result<simulate::StepEnd> end_of_flags(const SimulateFlags& flags, const Simulat
   }
   if (reduction == simulate::Reduction::kNone) return simulate::StepEnd{};
   if (!subject.cluster) {
-    return Error(ErrorCode::kInvalidArgument, "--update needs a --cluster to be timed on")
-        .at_key("--cluster")
-        .with_hint("name the devices: --cluster a100-80g");
+    return no_cluster_for_update();
   }
   return simulate::step_end(
       {subject.profile, subject.cuts, subject.schedule, *subject.cluster, subject.sizes},

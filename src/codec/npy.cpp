@@ -34,10 +34,6 @@ constexpr std::array kDTypes = {
 
 const DTypeInfo& info_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
-Error malformed(const std::string& path, std::string message) {
-  return Error(ErrorCode::kMalformedNpy, std::move(message)).in_file(path);
-}
-
 /// Product of `shape` times `element_bytes`; nothing if it does not fit in 63 bits.
 std::optional<std::int64_t> bytes_of(std::span<const std::int64_t> shape,
                                      std::int64_t element_bytes) {
@@ -86,7 +82,7 @@ Status NpyFile::parse_header(const std::string& path) {
   const std::span<const std::byte> bytes = file_.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic)) {
-    return malformed(path, text.empty() ? "the file is empty" : "this is not a .npy file");
+    return malformed_npy(path, text.empty() ? "the file is empty" : "this is not a .npy file");
   }
   OMNIBAL_ASSIGN(const NpyHeader header, parse_npy_header(text, path));
   const DTypeInfo* info = nullptr;
@@ -94,25 +90,26 @@ Status NpyFile::parse_header(const std::string& path) {
     if (candidate.descr == header.descr) info = &candidate;
   }
   if (info == nullptr) {
-    return malformed(path, "the element type is none that is read here")
+    return malformed_npy(path, "the element type is none that is read here")
         .with_value(header.descr)
         .with_limit(std::string("|u1 <u2 <u4 <i4 <i8 <f8"));
   }
   if (header.fortran_order && header.shape.size() > 1) {
-    return malformed(path, "the array is in Fortran order, C order is needed")
+    return malformed_npy(path, "the array is in Fortran order, C order is needed")
         .with_hint("save numpy.ascontiguousarray(array)");
   }
   const std::optional<std::int64_t> expected = bytes_of(header.shape, info->bytes);
   const auto actual = static_cast<std::int64_t>(bytes.size() - header.data_offset);
   if (!expected || *expected != actual) {
-    Error error = malformed(path, fmt::format("shape {} of {} does not account for the file's data",
-                                              tuple_text(header.shape), header.descr));
+    Error error =
+        malformed_npy(path, fmt::format("shape {} of {} does not account for the file's data",
+                                        tuple_text(header.shape), header.descr));
     error.value = actual;
     if (expected) error.limit = *expected;
     return error;
   }
   if (header.data_offset % static_cast<std::size_t>(info->bytes) != 0) {
-    return malformed(path, "the data do not begin at a multiple of the element size")
+    return malformed_npy(path, "the data do not begin at a multiple of the element size")
         .with_value(static_cast<std::int64_t>(header.data_offset));
   }
   dtype_ = info->dtype;
@@ -123,12 +120,13 @@ Status NpyFile::parse_header(const std::string& path) {
 
 Status NpyFile::expect(DType dtype, std::size_t num_dimensions) const {
   if (dtype != dtype_) {
-    return malformed(path_, "the elements are of another type than this file must have")
+    return malformed_npy(path_, "the elements are of another type than this file must have")
         .with_value(std::string(info_of(dtype_).descr))
         .with_limit(std::string(info_of(dtype).descr));
   }
   if (num_dimensions != shape_.size()) {
-    return malformed(path_, "the array has another number of dimensions than this file must have")
+    return malformed_npy(path_,
+                         "the array has another number of dimensions than this file must have")
         .with_value(static_cast<std::int64_t>(shape_.size()))
         .with_limit(static_cast<std::int64_t>(num_dimensions));
   }

@@ -86,11 +86,11 @@ class DictionaryReader {
   bool has_shape_ = false;
 };
 
-Error malformed_header(const std::string& path, std::string message) {
+}  // namespace
+
+Error malformed_npy(const std::string& path, std::string message) {
   return Error(ErrorCode::kMalformedNpy, std::move(message)).in_file(path);
 }
-
-}  // namespace
 
 Result<NpyHeader> parse_npy_header(std::string_view file, const std::string& path) {
   constexpr std::size_t kVersionAt = 6;
@@ -98,27 +98,25 @@ Result<NpyHeader> parse_npy_header(std::string_view file, const std::string& pat
   const auto byte_at = [&](std::size_t i) {
     return std::size_t{static_cast<unsigned char>(file[i])};
   };
-  if (file.size() < kLengthAt) return malformed_header(path, "the header is cut off");
+  if (file.size() < kLengthAt) return malformed_npy(path, "the header is cut off");
   const std::size_t version = byte_at(kVersionAt);
   if (version < 1 || version > 2 || byte_at(kVersionAt + 1) != 0) {
-    return malformed_header(path, "the header is of another version than 1.0 and 2.0")
+    return malformed_npy(path, "the header is of another version than 1.0 and 2.0")
         .with_value(static_cast<std::int64_t>(version));
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (file.size() < kLengthAt + length_bytes)
-    return malformed_header(path, "the header is cut off");
+  if (file.size() < kLengthAt + length_bytes) return malformed_npy(path, "the header is cut off");
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i > 0; --i) length = length << 8 | byte_at(kLengthAt + i - 1);
   const std::size_t text_at = kLengthAt + length_bytes;
   if (length > file.size() - text_at) {
-    return malformed_header(path, "the header is longer than the file")
+    return malformed_npy(path, "the header is longer than the file")
         .with_value(static_cast<std::int64_t>(length))
         .with_limit(static_cast<std::int64_t>(file.size() - text_at));
   }
   NpyHeader header;
   if (!DictionaryReader(file.substr(text_at, length)).read(header)) {
-    return malformed_header(path,
-                            "the header is not a dictionary of descr, fortran_order and shape");
+    return malformed_npy(path, "the header is not a dictionary of descr, fortran_order and shape");
   }
   header.data_offset = text_at + length;
   return header;

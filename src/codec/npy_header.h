@@ -19,6 +19,9 @@ struct NpyHeader {
   std::size_t data_offset = 0;      // at most the size of the file
 };
 
+/// kMalformedNpy of the file at `path`.
+Error malformed_npy(const std::string& path, std::string message);
+
 /// `file` is the whole file and begins with the magic bytes. Error: kMalformedNpy.
 Result<NpyHeader> parse_npy_header(std::string_view file, const std::string& path);
 

@@ -101,14 +101,7 @@ Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& p
   joint::add_named_choices(cost::evaluate_choices(plan.profile, problem.mean_load),
                            cost::evaluate_choices(plan.profile, problem.full_load), at_mean,
                            problem.at_caps, layers);
-  const joint::JointProblem asked{.layers = layers,
-                                  .schedule = problem.kind,
-                                  .num_stages = problem.num_stages,
-                                  .num_micro_batches = problem.num_micro_batches,
-                                  .in_flight = problem.held.in_flight,
-                                  .memory_limit_bytes = problem.memory_bytes,
-                                  .constraints = {},
-                                  .chunks = problem.chunks};
+  const joint::JointProblem asked = joint_problem(problem, layers);
   Judge judge(problem, plan);
   joint::JointOptions options{.alike = false};
   if (start) options.seeds.push_back(start->cuts);

@@ -13,7 +13,7 @@ constexpr std::array kLayouts = {Named{Layout::kIntegrated, "integrated"},
                                  Named{Layout::kColocated, "colocated"},
                                  Named{Layout::kDisjoint, "disjoint"}};
 
-Json prediction_json(const LayoutPrediction& prediction) {
+Json layout_json(const LayoutPrediction& prediction) {
   Json json = {{"layout", to_string(prediction.layout)}};
   if (prediction.tower) {
     const SpreadTower& tower = *prediction.tower;
@@ -42,7 +42,7 @@ codec::Json to_json(const LayoutComparison& comparison) {
                {"ranked", Json::array()},
                {"refused", Json::array()}};
   for (const LayoutPrediction& prediction : comparison.ranked) {
-    json["ranked"].push_back(prediction_json(prediction));
+    json["ranked"].push_back(layout_json(prediction));
   }
   for (const RefusedLayout& refused : comparison.refused) {
     json["refused"].push_back({{"layout", to_string(refused.layout)}, {"reason", refused.reason}});

@@ -135,6 +135,18 @@ Result<PipelineChoice> choose_quickly(const PipelineProblem& problem) {
   return fitted(problem, std::move(cuts));
 }
 
+joint::JointProblem joint_problem(const PipelineProblem& problem,
+                                  std::span<const joint::JointLayer> layers) {
+  return {.layers = layers,
+          .schedule = problem.kind,
+          .num_stages = problem.num_stages,
+          .num_micro_batches = problem.num_micro_batches,
+          .in_flight = problem.held.in_flight,
+          .memory_limit_bytes = problem.memory_bytes,
+          .constraints = {},
+          .chunks = problem.chunks};
+}
+
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {
   return simulate::ranked_stages(problem.lists, cost::with_choices(plan.profile, plan.choices),
                                  problem.full_load, plan.cuts, plan.recompute);

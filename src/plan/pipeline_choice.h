@@ -88,6 +88,11 @@ Result<PipelineChoice> recompute_within_memory(const PipelineProblem& problem,
 /// As choose_pipeline, with cuts_by_time.
 Result<PipelineChoice> choose_quickly(const PipelineProblem& problem);
 
+/// Cuts and recomputation of the problem chosen together, for `layers` of its shape. Both must
+/// outlive it.
+joint::JointProblem joint_problem(const PipelineProblem& problem,
+                                  std::span<const joint::JointLayer> layers);
+
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
 

@@ -31,7 +31,7 @@ Json ranks_json(const std::vector<metrics::RankSummary>& ranks) {
   return json;
 }
 
-Json promise_json(const Prediction& prediction) {
+Json prediction_json(const Prediction& prediction) {
   return {{"step_s", prediction.step_s},
           {"gpu_days", prediction.gpu_days},
           {"hours", prediction.hours},
@@ -73,7 +73,7 @@ Json to_json(const Plan& plan, const corpus::Corpus& corpus) {
   json["memory_bytes"] = plan.memory_bytes;
   json["links"] = plan.free_links ? "free" : "model";
   json["update"] = simulate::to_string(plan.update);
-  json["prediction"] = promise_json(plan.prediction);
+  json["prediction"] = prediction_json(plan.prediction);
   json["bound"] = {{"gpu_days", plan.bound_gpu_days}};
   json["ablation"] = ablation_json(plan.ablation);
   json["certificate"] = to_json(plan.certificate);

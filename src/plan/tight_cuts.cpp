@@ -33,14 +33,7 @@ TightCuts::TightCuts(const metrics::PackCaps& caps)
 Result<PipelineChoice> choose_together(const PipelineProblem& problem) {
   const std::vector<joint::JointLayer> layers = joint::joint_layers(
       problem.layers, cost::evaluate(problem.profile, problem.mean_load), problem.at_caps);
-  const joint::JointProblem asked{.layers = layers,
-                                  .schedule = problem.kind,
-                                  .num_stages = problem.num_stages,
-                                  .num_micro_batches = problem.num_micro_batches,
-                                  .in_flight = problem.held.in_flight,
-                                  .memory_limit_bytes = problem.memory_bytes,
-                                  .constraints = {},
-                                  .chunks = problem.chunks};
+  const joint::JointProblem asked = joint_problem(problem, layers);
   const simulate::PipelineLayers pipeline = simulate::pipeline_layers(problem.profile);
   const std::vector<cost::Load> loads(static_cast<std::size_t>(problem.num_micro_batches),
                                       problem.mean_load);

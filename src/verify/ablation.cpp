@@ -55,7 +55,7 @@ struct Row {
 
 Result<Row> read_row(const Json& json, std::size_t index, std::string_view name) {
   constexpr double kLeast = std::numeric_limits<double>::min();  // above 0
-  const JsonFields fields(json, document_name(), fmt::format("ablation[{}]", index));
+  const JsonFields fields(json, plan::plan_document_name(), fmt::format("ablation[{}]", index));
   Row row;
   OMNIBAL_ASSIGN(row.name, fields.text("name"));
   OMNIBAL_ASSIGN(row.step_s, fields.number("step_s", kLeast, 1e12));
@@ -69,9 +69,10 @@ Result<Row> read_row(const Json& json, std::size_t index, std::string_view name)
 Result<StepCounts> baseline_steps(const plan::PlanReader& plan, const JsonFields& root,
                                   bool with_packs) {
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
-  OMNIBAL_ASSIGN(const Json* given,
-                 JsonFields(*provenance, document_name(), "provenance").object("options"));
-  const JsonFields options(*given, document_name(), "provenance.options");
+  OMNIBAL_ASSIGN(
+      const Json* given,
+      JsonFields(*provenance, plan::plan_document_name(), "provenance").object("options"));
+  const JsonFields options(*given, plan::plan_document_name(), "provenance.options");
   OMNIBAL_ASSIGN(const std::int64_t size,
                  options.integer_or("micro_batch", 0, 0, steps::kLargestStep));
   OMNIBAL_ASSIGN(const std::int64_t batch,
@@ -127,17 +128,18 @@ Status check_row(const Json& json, const Row& row, std::size_t index, const Epoc
 /// 0 where packs are dropped: then an epoch is less than all the work.
 Result<double> least_gpu_days(const JsonFields& root) {
   OMNIBAL_ASSIGN(const Json* steps, root.object("steps"));
-  OMNIBAL_ASSIGN(const std::string tail, JsonFields(*steps, document_name(), "steps").text("tail"));
+  OMNIBAL_ASSIGN(const std::string tail,
+                 JsonFields(*steps, plan::plan_document_name(), "steps").text("tail"));
   if (tail == "drop") return 0.0;
   OMNIBAL_ASSIGN(const Json* bound, root.object("bound"));
-  return JsonFields(*bound, document_name(), "bound").number("gpu_days", 0, 1e15);
+  return JsonFields(*bound, plan::plan_document_name(), "bound").number("gpu_days", 0, 1e15);
 }
 
 }  // namespace
 
 Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& options) {
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* rows, root.array("ablation"));
   const std::vector<std::string> names =
       row_names(*rows, pipeline.schedule.kind != schedule::ScheduleKind::kOneFOneB);

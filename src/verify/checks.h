@@ -32,9 +32,6 @@ Error violation(fmt::format_string<Arguments...> text, Arguments&&... arguments)
   return Error(ErrorCode::kInvalidPlan, fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-/// "plan.json", as JsonFields takes it.
-const std::string& document_name();
-
 /// `claimed` (key of the document) against what the arrays say.
 Status agree(const codec::Json& object, std::string_view key, std::int64_t counted);
 /// Up to the rounding of sums that are taken in another order.

@@ -9,11 +9,6 @@
 
 namespace omnibal::verify {
 
-const std::string& document_name() {
-  static const std::string name(plan::kPlanDocument);
-  return name;
-}
-
 Status agree(const codec::Json& object, std::string_view key, std::int64_t counted) {
   const auto found = object.find(key);
   if (found == object.end()) return violation("plan.json lacks \"{}\"", key);
@@ -62,8 +57,8 @@ Status agree_all(const codec::Json& claimed, const codec::Json& computed,
 Result<Caps> caps_of(const plan::PlanReader& plan) {
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
   OMNIBAL_ASSIGN(const codec::Json* limits,
-                 codec::JsonFields(plan.document(), document_name()).object("limits"));
-  const codec::JsonFields fields(*limits, document_name(), "limits");
+                 codec::JsonFields(plan.document(), plan::plan_document_name()).object("limits"));
+  const codec::JsonFields fields(*limits, plan::plan_document_name(), "limits");
   Caps caps;
   OMNIBAL_ASSIGN(caps.vision_units, fields.integer("vision_cap", 1, pack::kLargestCap));
   OMNIBAL_ASSIGN(caps.tokens, fields.integer("token_cap", 1, pack::kLargestCap));

@@ -20,7 +20,7 @@ using codec::JsonFields;
 constexpr double kRounding = 1e-9;
 
 Result<double> positive(const Json& object, const char* key, const std::string& place) {
-  return JsonFields(object, document_name(), place)
+  return JsonFields(object, plan::plan_document_name(), place)
       .number(key, std::numeric_limits<double>::min(), 1e15);
 }
 
@@ -44,8 +44,9 @@ Status check_gap(const Json& certificate, double bottleneck_s) {
     return violation("certificate.lower_bound_s is {} s, the slowest rank takes {} s", bound_s,
                      bottleneck_s);
   }
-  OMNIBAL_ASSIGN(const double gap,
-                 JsonFields(certificate, document_name(), "certificate").number("gap", 0, 1e15));
+  OMNIBAL_ASSIGN(
+      const double gap,
+      JsonFields(certificate, plan::plan_document_name(), "certificate").number("gap", 0, 1e15));
   if (std::abs(gap - (bottleneck_s / bound_s - 1)) > kRounding) {
     return violation("certificate.gap is {}, not {}", gap, bottleneck_s / bound_s - 1);
   }
@@ -78,7 +79,7 @@ bool offloads(const plan::PlanReader& plan) {
 
 Status check_case(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
                   const Json& claimed, int threads) {
-  const JsonFields fields(claimed, document_name(), "sensitivity");
+  const JsonFields fields(claimed, plan::plan_document_name(), "sensitivity");
   OMNIBAL_ASSIGN(const plan::ModelPart part, part_of(fields));
   OMNIBAL_ASSIGN(const double factor, fields.number("factor", 0.01, 100));
   OMNIBAL_ASSIGN(const double step_s, positive(claimed, "step_s", "sensitivity"));
@@ -96,7 +97,7 @@ Status check_case(const plan::PlanReader& plan, const plan::PlanPipeline& pipeli
 
 Status check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline) {
   OMNIBAL_ASSIGN(const Json* certificate,
-                 JsonFields(plan.document(), document_name()).object("certificate"));
+                 JsonFields(plan.document(), plan::plan_document_name()).object("certificate"));
   const double bottleneck_s = bottleneck_seconds(plan, pipeline);
   OMNIBAL_RETURN_IF_ERROR(agree(*certificate, "bottleneck_s", bottleneck_s));
   return check_gap(*certificate, bottleneck_s);
@@ -105,7 +106,7 @@ Status check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline&
 Status check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
                          int threads) {
   OMNIBAL_ASSIGN(const Json* cases,
-                 JsonFields(plan.document(), document_name()).array("sensitivity"));
+                 JsonFields(plan.document(), plan::plan_document_name()).array("sensitivity"));
   for (const Json& one : *cases) {
     OMNIBAL_RETURN_IF_ERROR(check_case(plan, pipeline, one, threads));
   }
@@ -114,7 +115,8 @@ Status check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline&
 
 Status check_zero3(const Json& zero3, double gpus) {
   for (const char* run : {"baseline", "balanced", "planned"}) {
-    OMNIBAL_ASSIGN(const Json* claimed, JsonFields(zero3, document_name(), "zero3").object(run));
+    OMNIBAL_ASSIGN(const Json* claimed,
+                   JsonFields(zero3, plan::plan_document_name(), "zero3").object(run));
     OMNIBAL_ASSIGN(const double step_s, positive(*claimed, "step_s", run));
     OMNIBAL_ASSIGN(const double steps, positive(*claimed, "steps", run));
     OMNIBAL_RETURN_IF_ERROR(agree(*claimed, "gpu_days", step_s * steps * gpus / 86400));
@@ -124,7 +126,7 @@ Status check_zero3(const Json& zero3, double gpus) {
 
 /// What a layout takes is not below what it is claimed to take at least.
 Status check_bounds(const Json& layout) {
-  const JsonFields fields(layout, document_name(), "layouts.ranked");
+  const JsonFields fields(layout, plan::plan_document_name(), "layouts.ranked");
   OMNIBAL_ASSIGN(const double gpu_days, fields.number("gpu_days", 0, 1e15));
   OMNIBAL_ASSIGN(const Json* bound, fields.object("bound"));
   OMNIBAL_ASSIGN(const double least_days, positive(*bound, "gpu_days", "layouts.ranked.bound"));
@@ -138,7 +140,7 @@ Status check_bounds(const Json& layout) {
 
 Status check_layouts(const plan::PlanReader& plan, const Json& layouts, double gpus) {
   OMNIBAL_ASSIGN(const Json* ranked,
-                 JsonFields(layouts, document_name(), "layouts").array("ranked"));
+                 JsonFields(layouts, plan::plan_document_name(), "layouts").array("ranked"));
   const Json& document = plan.document();
   double fastest_s = 0;
   for (const Json& one : *ranked) {
@@ -159,8 +161,9 @@ Status check_layouts(const plan::PlanReader& plan, const Json& layouts, double g
 
 /// The plan is what the search found best.
 Status check_search(const Json& document) {
-  OMNIBAL_ASSIGN(const Json* candidates,
-                 JsonFields(document.at("search"), document_name(), "search").array("candidates"));
+  OMNIBAL_ASSIGN(
+      const Json* candidates,
+      JsonFields(document.at("search"), plan::plan_document_name(), "search").array("candidates"));
   if (candidates->empty()) return violation("search.candidates is empty");
   const Json& best = (*candidates)[0];
   if (best.at("schedule") != document.at("schedule")) {

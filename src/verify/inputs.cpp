@@ -122,10 +122,10 @@ Status compare_lengths(const plan::PlanReader& plan, const std::string& director
 }  // namespace
 
 Finding check_inputs(const plan::PlanReader& plan, const std::string& directory) {
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
   OMNIBAL_ASSIGN(const Json* described, root.object("corpus"));
-  const JsonFields fields(*provenance, document_name(), "provenance");
+  const JsonFields fields(*provenance, plan::plan_document_name(), "provenance");
   OMNIBAL_ASSIGN(const Json* options, fields.object("options"));
   OMNIBAL_ASSIGN(const Json* inputs, fields.array("inputs"));
   const std::optional<corpus::LoadedCorpus> loaded =

@@ -55,7 +55,7 @@ Status check_stage(const Json& claimed, const metrics::StageSummary& stage) {
 
 Status check_ranks(const Json& partition, const std::vector<metrics::RankSummary>& ranks) {
   OMNIBAL_ASSIGN(const Json* claimed,
-                 JsonFields(partition, document_name(), "partition").array("ranks"));
+                 JsonFields(partition, plan::plan_document_name(), "partition").array("ranks"));
   if (claimed->size() != ranks.size()) {
     return violation("plan.json lists {} ranks, the schedule has {}", claimed->size(),
                      ranks.size());
@@ -73,14 +73,14 @@ Status check_ranks(const Json& partition, const std::vector<metrics::RankSummary
 
 Finding check_parallel(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const Json* parallel,
-                 JsonFields(plan.document(), document_name()).object("parallel"));
-  const JsonFields fields(*parallel, document_name(), "parallel");
+                 JsonFields(plan.document(), plan::plan_document_name()).object("parallel"));
+  const JsonFields fields(*parallel, plan::plan_document_name(), "parallel");
   constexpr std::int64_t kMost = 1 << 24;
   OMNIBAL_ASSIGN(const std::int64_t tp, fields.integer("tp", 1, kMost));
   OMNIBAL_ASSIGN(const std::int64_t pp, fields.integer("pp", 1, kMost));
   if (plan.steps() == nullptr) return violation("a model part without steps");
   OMNIBAL_ASSIGN(const std::string layout,
-                 JsonFields(plan.document(), document_name()).text("layout"));
+                 JsonFields(plan.document(), plan::plan_document_name()).text("layout"));
   if (layout != "integrated") return violation("there is no layout \"{}\"", layout);
   OMNIBAL_RETURN_IF_ERROR(agree(*parallel, "dp", plan.steps()->dp));
   OMNIBAL_RETURN_IF_ERROR(agree(*parallel, "micro_batches", plan.steps()->micro_batches));
@@ -92,9 +92,9 @@ Finding check_partition(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const simulate::RankedStages found, stages_at_caps(plan));
   const std::vector<metrics::StageSummary>& stages = found.stages;
   OMNIBAL_ASSIGN(const Json* partition,
-                 JsonFields(plan.document(), document_name()).object("partition"));
+                 JsonFields(plan.document(), plan::plan_document_name()).object("partition"));
   OMNIBAL_ASSIGN(const Json* claimed,
-                 JsonFields(*partition, document_name(), "partition").array("stages"));
+                 JsonFields(*partition, plan::plan_document_name(), "partition").array("stages"));
   if (claimed->size() != stages.size()) {
     return violation("plan.json lists {} stages, its cuts make {}", claimed->size(), stages.size());
   }
@@ -121,7 +121,7 @@ Finding check_recompute(const plan::PlanReader& plan) {
 
 Finding check_memory(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const simulate::RankedStages found, stages_at_caps(plan));
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const std::int64_t limit,
                  root.integer("memory_bytes", 0, std::numeric_limits<std::int64_t>::max()));
   std::int64_t peak = 0;

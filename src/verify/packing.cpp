@@ -163,10 +163,11 @@ Finding check_counts(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "packs", num_packs(plan)));
   OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "placed", placed));
   OMNIBAL_RETURN_IF_ERROR(agree(plan.document(), "rejected", num_samples(plan) - placed));
-  OMNIBAL_ASSIGN(const Json* corpus, JsonFields(plan.document(), document_name()).object("corpus"));
+  OMNIBAL_ASSIGN(const Json* corpus,
+                 JsonFields(plan.document(), plan::plan_document_name()).object("corpus"));
   OMNIBAL_RETURN_IF_ERROR(agree(*corpus, "samples", num_samples(plan)));
   OMNIBAL_ASSIGN(const Json* sources,
-                 JsonFields(*corpus, document_name(), "corpus").array("sources"));
+                 JsonFields(*corpus, plan::plan_document_name(), "corpus").array("sources"));
   std::vector<std::int64_t> of_source(sources->size(), 0);
   for (const std::uint16_t source : plan.sample_source()) {
     if (source >= of_source.size()) return violation("a sample names source {}", source);

@@ -45,7 +45,7 @@ Finding check_packing_metrics(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const Caps limits, caps_of(plan));
   const metrics::PackCaps caps = limits.usable();
   OMNIBAL_RETURN_IF_ERROR(check_samples_fit(plan, caps));
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const bool padded, root.boolean("padded"));
   OMNIBAL_RETURN_IF_ERROR(check_method(root, padded));
   OMNIBAL_RETURN_IF_ERROR(check_fill(plan, root, caps));

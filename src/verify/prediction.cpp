@@ -56,16 +56,16 @@ bool has_adapters(const JsonFields& options) {
 /// names as typed, the costs come from the formulas and nothing is frozen
 /// or adapted.
 Result<bool> formulas_apply(const plan::PlanReader& plan) {
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
-  const JsonFields origin(*provenance, document_name(), "provenance");
+  const JsonFields origin(*provenance, plan::plan_document_name(), "provenance");
   OMNIBAL_ASSIGN(const Json* typed, origin.object("options"));
-  const JsonFields options(*typed, document_name(), "provenance.options");
+  const JsonFields options(*typed, plan::plan_document_name(), "provenance.options");
   OMNIBAL_ASSIGN(const Json* cluster, root.object("cluster"));
   OMNIBAL_ASSIGN(const std::string tool, origin.text("tool"));
   OMNIBAL_ASSIGN(const std::string model, root.text("model"));
   OMNIBAL_ASSIGN(const std::string cluster_name,
-                 JsonFields(*cluster, document_name(), "cluster").text("name"));
+                 JsonFields(*cluster, plan::plan_document_name(), "cluster").text("name"));
   OMNIBAL_ASSIGN(const std::string typed_model, options.text_or("model", ""));
   OMNIBAL_ASSIGN(const std::string typed_cluster, options.text_or("cluster", ""));
   const std::vector<std::string> clusters = cluster::cluster_presets();
@@ -113,7 +113,7 @@ Finding check_prediction(const plan::PlanReader& plan, const VerifyOptions& opti
   OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* prediction, root.object("prediction"));
   OMNIBAL_ASSIGN(const Json* bound, root.object("bound"));
   const double total = step_s * static_cast<double>(plan.steps()->num_steps);

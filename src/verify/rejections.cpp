@@ -59,7 +59,8 @@ Result<std::string> source_name(const plan::PlanReader& plan, const Json& source
   if (source >= sources.size()) {
     return violation("sample {} names source {}, there are {}", sample, source, sources.size());
   }
-  return JsonFields(sources[source], document_name(), fmt::format("corpus.sources[{}]", source))
+  return JsonFields(sources[source], plan::plan_document_name(),
+                    fmt::format("corpus.sources[{}]", source))
       .text("name");
 }
 
@@ -125,9 +126,10 @@ Status compare_rejections(const plan::PlanReader& plan, const std::string& direc
 Finding check_rejected(const plan::PlanReader& plan, const std::string& directory) {
   OMNIBAL_ASSIGN(const std::vector<bool> placed, placed_samples(plan));
   OMNIBAL_ASSIGN(const Caps caps, caps_of(plan));
-  OMNIBAL_ASSIGN(const Json* corpus, JsonFields(plan.document(), document_name()).object("corpus"));
+  OMNIBAL_ASSIGN(const Json* corpus,
+                 JsonFields(plan.document(), plan::plan_document_name()).object("corpus"));
   OMNIBAL_ASSIGN(const Json* sources,
-                 JsonFields(*corpus, document_name(), "corpus").array("sources"));
+                 JsonFields(*corpus, plan::plan_document_name(), "corpus").array("sources"));
   OMNIBAL_ASSIGN(const std::string text, codec::read_file(directory + "/" + kRejectedFile));
   std::istringstream lines(text);
   std::int64_t num_rejected = 0;

@@ -53,7 +53,7 @@ Status check_totals(const Json& claimed, const SourceTotals& own,
 /// What was asked for and given stands in `corpus` too; the repeat follows from it.
 Status check_asked(const Json& claimed, const Json& described, std::int64_t samples,
                    const std::string& place) {
-  const JsonFields source(described, document_name(), "corpus.sources");
+  const JsonFields source(described, plan::plan_document_name(), "corpus.sources");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   OMNIBAL_ASSIGN(const std::int64_t given, source.integer("given", 0, kMost));
   const double repeat = given > 0 ? static_cast<double>(samples) / static_cast<double>(given) : 0.0;
@@ -127,13 +127,14 @@ Finding check_mix(const plan::PlanReader& plan) {
   for (const std::int64_t i : plan.pack_samples()) {
     add_sample(plan, static_cast<std::size_t>(i), placed);
   }
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* mix, root.object("mix"));
-  OMNIBAL_ASSIGN(const Json* claimed, JsonFields(*mix, document_name(), "mix").array("sources"));
+  OMNIBAL_ASSIGN(const Json* claimed,
+                 JsonFields(*mix, plan::plan_document_name(), "mix").array("sources"));
   if (claimed->size() != names.size()) return violation("mix has {} sources", claimed->size());
   for (std::size_t s = 0; s < names.size(); ++s) {
     const std::string place = fmt::format("mix.sources[{}]", s);
-    const JsonFields row((*claimed)[s], document_name(), place);
+    const JsonFields row((*claimed)[s], plan::plan_document_name(), place);
     OMNIBAL_ASSIGN(const Json* of_placed, row.object("placed"));
     OMNIBAL_RETURN_IF_ERROR(
         check_asked((*claimed)[s], plan.document()["corpus"]["sources"][s], all[s].samples, place));
@@ -149,9 +150,9 @@ Finding check_step_mix(const plan::PlanReader& plan, const std::string& director
   OMNIBAL_ASSIGN(const std::vector<std::string> names, source_names(plan));
   OMNIBAL_RETURN_IF_ERROR(check_sources(plan, names.size()));
   OMNIBAL_RETURN_IF_ERROR(check_array(plan, names.size(), directory));
-  const JsonFields root(plan.document(), document_name());
+  const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* steps, root.object("steps"));
-  const JsonFields fields(*steps, document_name(), "steps");
+  const JsonFields fields(*steps, plan::plan_document_name(), "steps");
   OMNIBAL_ASSIGN(const Json* claimed, fields.object("source_mix"));
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   OMNIBAL_ASSIGN(const std::int64_t window, fields.integer("window", 0, kMost));

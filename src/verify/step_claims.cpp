@@ -109,8 +109,9 @@ Finding check_epochs(const plan::PlanReader& plan) {
     if (count == 0) never.push_back(pack);
     for (std::int64_t i = 1; i < count; ++i) again.push_back(pack);
   }
-  OMNIBAL_ASSIGN(const Json* json, JsonFields(plan.document(), document_name()).object("steps"));
-  const JsonFields steps(*json, document_name(), "steps");
+  OMNIBAL_ASSIGN(const Json* json,
+                 JsonFields(plan.document(), plan::plan_document_name()).object("steps"));
+  const JsonFields steps(*json, plan::plan_document_name(), "steps");
   OMNIBAL_RETURN_IF_ERROR(agree_on_ids(steps, "dropped_pack_ids", never));
   OMNIBAL_RETURN_IF_ERROR(agree_on_ids(steps, "repeated_pack_ids", again));
   OMNIBAL_RETURN_IF_ERROR(
@@ -120,16 +121,16 @@ Finding check_epochs(const plan::PlanReader& plan) {
 
 Finding check_worst_pack(const plan::PlanReader& plan) {
   OMNIBAL_ASSIGN(const Json* worst,
-                 JsonFields(plan.document(), document_name()).object("worst_pack"));
+                 JsonFields(plan.document(), plan::plan_document_name()).object("worst_pack"));
   const auto num_packs = static_cast<std::int64_t>(plan.pack_loads().size());
-  OMNIBAL_ASSIGN(
-      const std::int64_t pack,
-      JsonFields(*worst, document_name(), "worst_pack").integer("pack", 0, num_packs - 1));
+  OMNIBAL_ASSIGN(const std::int64_t pack,
+                 JsonFields(*worst, plan::plan_document_name(), "worst_pack")
+                     .integer("pack", 0, num_packs - 1));
   OMNIBAL_RETURN_IF_ERROR(check_place_and_load(plan, *worst, pack));
   if (plan.profile() == nullptr) {
     constexpr double kAnyBytes = 1e30;
-    OMNIBAL_RETURN_IF_ERROR(
-        JsonFields(*worst, document_name(), "worst_pack").number("activation_bytes", 0, kAnyBytes));
+    OMNIBAL_RETURN_IF_ERROR(JsonFields(*worst, plan::plan_document_name(), "worst_pack")
+                                .number("activation_bytes", 0, kAnyBytes));
     return fmt::format(
         "pack {} is where it should be; its bytes not: without a model part they "
         "are a default model's",

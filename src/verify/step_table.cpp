@@ -15,7 +15,7 @@ using codec::Json;
 using codec::JsonFields;
 
 Result<const Json*> steps_of(const plan::PlanReader& plan) {
-  return JsonFields(plan.document(), document_name()).object("steps");
+  return JsonFields(plan.document(), plan::plan_document_name()).object("steps");
 }
 
 /// How often each pack runs in an epoch, and how many entries are zero-weight packs.
@@ -131,7 +131,7 @@ Finding check_steps(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_ASSIGN(const Runs runs, count_runs(plan));
   OMNIBAL_ASSIGN(const Json* steps, steps_of(plan));
-  const JsonFields fields(*steps, document_name(), "steps");
+  const JsonFields fields(*steps, plan::plan_document_name(), "steps");
   OMNIBAL_ASSIGN(const std::string tail, fields.text("tail"));
   OMNIBAL_RETURN_IF_ERROR(check_tail(runs, tail));
   OMNIBAL_RETURN_IF_ERROR(agree(*steps, "count", plan.steps()->num_steps));
@@ -152,7 +152,7 @@ Finding check_step_metrics(const plan::PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_structure(plan));
   OMNIBAL_RETURN_IF_ERROR(count_runs(plan));
   OMNIBAL_ASSIGN(const Json* steps, steps_of(plan));
-  const JsonFields fields(*steps, document_name(), "steps");
+  const JsonFields fields(*steps, plan::plan_document_name(), "steps");
   OMNIBAL_ASSIGN(const Json* samples, fields.object("samples_per_step"));
   OMNIBAL_RETURN_IF_ERROR(check_samples_per_step(plan, *samples));
   OMNIBAL_ASSIGN(const Json* dist, fields.object("dist_ratio"));

@@ -40,12 +40,14 @@ Result<Cut> cut_of(const plan::PlanReader& plan, const std::vector<std::string>&
 }  // namespace
 
 Result<std::vector<std::string>> source_names(const plan::PlanReader& plan) {
-  OMNIBAL_ASSIGN(const Json* corpus, JsonFields(plan.document(), document_name()).object("corpus"));
+  OMNIBAL_ASSIGN(const Json* corpus,
+                 JsonFields(plan.document(), plan::plan_document_name()).object("corpus"));
   OMNIBAL_ASSIGN(const Json* sources,
-                 JsonFields(*corpus, document_name(), "corpus").array("sources"));
+                 JsonFields(*corpus, plan::plan_document_name(), "corpus").array("sources"));
   std::vector<std::string> names;
   for (std::size_t s = 0; s < sources->size(); ++s) {
-    const JsonFields source((*sources)[s], document_name(), fmt::format("corpus.sources[{}]", s));
+    const JsonFields source((*sources)[s], plan::plan_document_name(),
+                            fmt::format("corpus.sources[{}]", s));
     OMNIBAL_ASSIGN(std::string name, source.text("name"));
     names.push_back(std::move(name));
   }
