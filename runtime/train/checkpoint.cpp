@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "omnibal.checkpoint";
+constexpr std::string_view kCheckpointFormat = "omnibal.checkpoint";
 constexpr std::string_view kDocument = "checkpoint.json";
 constexpr std::string_view kPrefix = "step-";
 
@@ -24,7 +24,8 @@ std::string rank_file(const std::string& directory, std::int64_t rank) {
 }
 
 codec::DirectoryKind kind_of(int num_ranks) {
-  codec::DirectoryKind kind{std::string(kDocument), std::string(kFormat), {std::string(kDocument)}};
+  codec::DirectoryKind kind{
+      std::string(kDocument), std::string(kCheckpointFormat), {std::string(kDocument)}};
   for (int r = 0; r < num_ranks; ++r) kind.files.push_back(rank_file("", r).substr(1));
   return kind;
 }
@@ -51,7 +52,7 @@ void remove_old(const std::string& root, std::int64_t keep) {
 }
 
 codec::Json document_of(const CheckpointContent& content, int num_ranks) {
-  return {{"format", kFormat},
+  return {{"format", kCheckpointFormat},
           {"version", 1},
           {"step", content.optimizer.step()},
           {"ranks", num_ranks},
@@ -95,7 +96,7 @@ Result<codec::Json> load_checkpoint(const std::string& path, const CheckpointCon
   constexpr std::int64_t kMany = std::int64_t{1} << 40;
   const std::string file = fmt::format("{}/{}", path, kDocument);
   OMNIBAL_ASSIGN(const codec::Json document, codec::read_json(file));
-  OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, file, kFormat, 1));
+  OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, file, kCheckpointFormat, 1));
   const codec::JsonFields fields(document, file);
   OMNIBAL_ASSIGN(const std::int64_t step, fields.integer("step", 0, kMany));
   OMNIBAL_ASSIGN(const std::int64_t num_ranks, fields.integer("ranks", 1, 1 << 20));

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "omnibal.exported_model";
+constexpr std::string_view kModelFormat = "omnibal.exported_model";
 constexpr std::string_view kMarker = "omnibal.json";
 
 /// What this rank alone hands in of a parameter.
@@ -121,7 +121,7 @@ codec::DirectoryKind kind_of(const std::string& directory, std::vector<std::stri
     const std::string name = entry.path().filename().string();
     if (name.find(".safetensors") != std::string::npos) names.push_back(name);
   }
-  return {std::string(kMarker), std::string(kFormat), std::move(names)};
+  return {std::string(kMarker), std::string(kModelFormat), std::move(names)};
 }
 
 Status write(const Training& training, const WholeModel& whole, const std::string& directory) {
@@ -137,7 +137,7 @@ Status write(const Training& training, const WholeModel& whole, const std::strin
       save_parameters(staged.path(), whole.parameters(), type_of(training.config.precision)));
   OMNIBAL_RETURN_IF_ERROR(codec::write_json(
       fmt::format("{}/{}", staged.path(), kMarker),
-      {{"format", kFormat}, {"version", 1}, {"step", training.optimizer->step()}}));
+      {{"format", kModelFormat}, {"version", 1}, {"step", training.optimizer->step()}}));
   return staged.commit();
 }
 
