@@ -6,13 +6,14 @@
 namespace omnibal::joint {
 
 RankPlan::RankPlan(const JointProblem& problem, const RankLayout& layout, const StageTables& tables,
-                   const TickScale& scale)
+                   const TickScale& scale, RankCare care)
     : layers_(problem.layers),
       layout_(layout),
       tables_(tables),
       scale_(scale),
       steps_(layout.schedule),
-      recompute_(layout, tables, problem.layers, scale, problem.constraints.recompute_everything),
+      recompute_(layout, tables, problem.layers, scale, problem.constraints.recompute_everything,
+                 care),
       is_limited_(problem.memory_limit_bytes || problem.constraints.recompute_everything),
       last_(layout.ranks.size()),
       weight_grad_{0} {

@@ -13,7 +13,7 @@ class RankPlan : public PlanModel {
  public:
   /// All must outlive it.
   RankPlan(const JointProblem& problem, const RankLayout& layout, const StageTables& tables,
-           const TickScale& scale);
+           const TickScale& scale, RankCare care);
 
   PlanTimes times_of(const StageEnds& ends) override;
   Ticks rough_path_of(const StageEnds& ends) override;
@@ -31,6 +31,7 @@ class RankPlan : public PlanModel {
   };
   Fullest fullest_rank(const StageEnds& ends) const;
   bool was_cut_off() const { return recompute_.was_cut_off(); }
+  bool has_near_kinds() const { return is_limited_ && recompute_.has_near_kinds(); }
   /// How dear a question is: more where layers differ.
   std::int64_t effort() const { return recompute_.effort(); }
 

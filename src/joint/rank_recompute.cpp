@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joint/rank_recompute.h"
 
-#include "joint/plan_model.h"
-
 #include <algorithm>
 #include <limits>
+#include <numeric>
+
+#include "joint/plan_model.h"
 
 namespace omnibal::joint {
 namespace {
@@ -29,19 +30,25 @@ void sort_out(std::vector<std::int64_t>& values) {
 
 }  // namespace
 
+Ticks RankRecompute::Answer::cost() const {
+  return std::accumulate(ticks.begin(), ticks.end(), Ticks{0});
+}
+
 RankRecompute::RankRecompute(const RankLayout& layout, const StageTables& tables,
                              std::span<const JointLayer> layers, const TickScale& scale,
-                             bool everything)
+                             bool everything, RankCare care)
     : layout_(layout),
       tables_(tables),
       layers_(layers),
       scale_(scale),
       everything_(everything),
+      care_(care),
+      exact_(layers, scale, 0),
+      near_(near_kinds(layers, scale)),
       weight_grad_{0} {
   for (const JointLayer& layer : layers) {
     weight_grad_.push_back(weight_grad_.back() + layer.weight_grad_bytes);
   }
-  gather_kinds();
   for (const schedule::RankMoments& rank : layout.ranks) {
     std::vector<std::int32_t>& weights = weights_.emplace_back();
     std::vector<std::int32_t>& most = most_held_.emplace_back(rank.stages.size(), 0);
@@ -54,13 +61,17 @@ RankRecompute::RankRecompute(const RankLayout& layout, const StageTables& tables
   }
 }
 
-std::vector<std::int64_t> RankRecompute::bytes_at_moments(std::size_t rank,
-                                                          const RankSpans& spans) const {
+std::int64_t RankRecompute::effort() const {
+  const std::size_t kinds = care_ == RankCare::kByKinds ? near_.size() : exact_.size();
+  return 1 + static_cast<std::int64_t>(kinds) / 4;
+}
+
+RankBytes RankRecompute::bytes_of(std::size_t rank, const RankSpans& spans) const {
   std::int64_t fixed = 0;
   for (const StageSpan& span : spans) fixed += tables_.static_bytes(span);
-  std::vector<std::int64_t> bytes;
-  bytes.reserve(layout_.ranks[rank].moments.size());
-  for (const FullMoment& moment : layout_.ranks[rank].moments) {
+  RankBytes bytes{layout_.ranks[rank], {}};
+  bytes.at_moments.reserve(bytes.rank.moments.size());
+  for (const FullMoment& moment : bytes.rank.moments) {
     std::int64_t held = fixed;
     for (std::size_t k = 0; k < spans.size(); ++k) {
       held +=
@@ -68,20 +79,24 @@ std::vector<std::int64_t> RankRecompute::bytes_at_moments(std::size_t rank,
           moment.held[k].for_weight_grad * (weight_grad_[static_cast<std::size_t>(spans[k].end)] -
                                             weight_grad_[static_cast<std::size_t>(spans[k].begin)]);
     }
-    bytes.push_back(held);
+    bytes.at_moments.push_back(held);
   }
   return bytes;
 }
 
-RankRecompute::Combinations RankRecompute::transients_of(const RankSpans& spans) const {
+RankRecompute::Combinations RankRecompute::transients_of(const RankKinds& kinds,
+                                                         const RankSpans& spans,
+                                                         const Transients& caps) {
   std::vector<std::vector<std::int64_t>> of_stage;
   std::vector<std::int64_t> all;
   std::size_t count_all = 1;
-  for (const StageSpan& span : spans) {
+  for (std::size_t s = 0; s < spans.size(); ++s) {
     std::vector<std::int64_t>& values = of_stage.emplace_back(1, 0);
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      if (count(k, span) == 0) continue;
-      for (const Option& option : kinds_[k].options) values.push_back(option.transient);
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      if (kinds.count(k, spans[s]) == 0) continue;
+      for (const RankOption& option : kinds[k].options) {
+        if (option.transient <= caps[s]) values.push_back(option.transient);
+      }
     }
     sort_out(values);
     all.insert(all.end(), values.begin(), values.end());
@@ -92,8 +107,10 @@ RankRecompute::Combinations RankRecompute::transients_of(const RankSpans& spans)
     sort_out(all);
     combinations.complete = false;
     for (std::size_t c = 0; c < kCommonTransients; ++c) {
-      combinations.transients.emplace_back(spans.size(),
-                                           all[c * (all.size() - 1) / (kCommonTransients - 1)]);
+      Transients& common = combinations.transients.emplace_back(caps);
+      for (std::int64_t& cap : common) {
+        cap = std::min(cap, all[c * (all.size() - 1) / (kCommonTransients - 1)]);
+      }
     }
     return combinations;
   }
@@ -111,7 +128,8 @@ RankRecompute::Combinations RankRecompute::transients_of(const RankSpans& spans)
   return combinations;
 }
 
-std::vector<RankCoverItem> RankRecompute::items_of(std::size_t rank, const RankSpans& spans,
+std::vector<RankCoverItem> RankRecompute::items_of(const RankKinds& kinds, std::size_t rank,
+                                                   const RankSpans& spans,
                                                    const Transients& transients) const {
   struct Group {
     double rate = 0;  // cost of a byte where most micro-batches are held
@@ -120,12 +138,12 @@ std::vector<RankCoverItem> RankRecompute::items_of(std::size_t rank, const RankS
   std::vector<Group> groups;
   for (std::size_t s = 0; s < spans.size(); ++s) {
     if (most_held_[rank][s] == 0) continue;
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      const std::int32_t layers = count(k, spans[s]);
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const std::int32_t layers = kinds.count(k, spans[s]);
       if (layers == 0) continue;
       Group& group = groups.emplace_back();
       group.rate = std::numeric_limits<double>::infinity();
-      for (const Option& option : useful_options(kinds_[k], transients[s])) {
+      for (const RankOption& option : useful_options(kinds[k], transients[s])) {
         group.items.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(k),
                                option.choice, layers, option.saving, option.cost});
         const double saving =
@@ -142,38 +160,89 @@ std::vector<RankCoverItem> RankRecompute::items_of(std::size_t rank, const RankS
   return items;
 }
 
-RankRecompute::Answer RankRecompute::search(std::size_t rank, const RankSpans& spans,
-                                            const std::vector<std::int64_t>& bytes) {
+/// Of a kind those layers take a choice that cost least with it.
+RankRecompute::Answer RankRecompute::to_answer(const RankKinds& kinds,
+                                               const std::vector<RankCoverItem>& items,
+                                               const std::vector<RankCover::Taken>& taken,
+                                               const RankSpans& spans) const {
+  Answer answer{true, std::vector<Ticks>(spans.size(), 0), {}};
+  LayerChoices choices(layers_.size(), 0);
+  for (const RankCover::Taken& some : taken) {
+    const RankCoverItem& item = items[some.item];
+    const auto stage = static_cast<std::size_t>(item.stage);
+    const auto cost = [&](std::int32_t layer) {
+      const auto choice = static_cast<std::size_t>(item.choice) - 1;
+      return scale_.ticks(layers_[static_cast<std::size_t>(layer)].choices[choice].recompute_s);
+    };
+    std::vector<std::int32_t> free;
+    for (const std::int32_t layer : kinds[static_cast<std::size_t>(item.kind)].layers) {
+      const bool is_here = layer >= spans[stage].begin && layer < spans[stage].end;
+      if (is_here && choices[static_cast<std::size_t>(layer)] == 0) free.push_back(layer);
+    }
+    std::ranges::stable_sort(free, {}, cost);
+    free.resize(static_cast<std::size_t>(some.count));
+    for (const std::int32_t layer : free) {
+      choices[static_cast<std::size_t>(layer)] = item.choice;
+      answer.ticks[stage] += cost(layer);
+      answer.layers.emplace_back(layer, item.choice);
+    }
+  }
+  return answer;
+}
+
+RankRecompute::Answer RankRecompute::cover(const RankKinds& kinds, std::size_t rank,
+                                           const RankSpans& spans, const RankBytes& bytes,
+                                           Ticks below) {
   Answer answer;
   answer.fits = false;
-  Ticks best = kNever;
-  const Combinations combinations = transients_of(spans);
+  const RankCaps caps = largest_caps(bytes, kinds, spans, tables_.limit_bytes());
+  if (caps.peak > tables_.limit_bytes()) return answer;
+  const Combinations combinations = transients_of(kinds, spans, caps.transients);
   was_cut_off_ = was_cut_off_ || !combinations.complete;
   for (const Transients& transients : combinations.transients) {
-    const std::vector<RankCoverItem> items = items_of(rank, spans, transients);
-    std::vector<std::int64_t> needs = bytes;
+    const std::vector<RankCoverItem> items = items_of(kinds, rank, spans, transients);
+    std::vector<std::int64_t> needs = bytes.at_moments;
     for (std::size_t q = 0; q < needs.size(); ++q) {
-      const std::int32_t running = layout_.ranks[rank].moments[q].running;
+      const std::int32_t running = bytes.rank.moments[q].running;
       needs[q] -= tables_.limit_bytes();
       if (running != kNothingRuns) needs[q] += transients[static_cast<std::size_t>(running)];
     }
     RankCover cover(items, weights_[rank], spans.size());
     const std::int64_t most = std::min(nodes_left_, kMostNodesOfARank);
-    const Ticks cost = cover.least_cost(needs, best, std::max(most, kFewRankNodes));
+    const Ticks cost = cover.least_cost(needs, below, std::max(most, kFewRankNodes));
     nodes_left_ -= cover.nodes();
     was_cut_off_ = was_cut_off_ || cover.was_cut_off();
     if (cost >= kNever) continue;
-    best = cost;
-    answer = {true, std::vector<Ticks>(spans.size(), 0), {}};
-    for (const RankCover::Taken& taken : cover.taken()) {
-      const RankCoverItem& item = items[taken.item];
-      const auto stage = static_cast<std::size_t>(item.stage);
-      answer.ticks[stage] += taken.count * item.cost;
-      answer.layers.push_back(
-          {stage, static_cast<std::size_t>(item.kind), item.choice, taken.count});
-    }
+    below = cost;
+    answer = to_answer(kinds, items, cover.taken(), spans);
   }
   return answer;
+}
+
+RankRecompute::Answer RankRecompute::search(std::size_t rank, const RankSpans& spans,
+                                            const RankBytes& bytes) {
+  if (!has_near_kinds()) return cover(exact_, rank, spans, bytes, kNever);
+  const RankCaps caps = largest_caps(bytes, exact_, spans, tables_.limit_bytes());
+  if (caps.peak > tables_.limit_bytes()) return {false, {}, {}};
+  const bool was_cut_off = was_cut_off_;
+  const Answer by_kinds = cover(near_, rank, spans, bytes, kNever);
+  was_cut_off_ = was_cut_off || care_ == RankCare::kByKinds;
+  if (by_kinds.fits && care_ == RankCare::kByKinds) return by_kinds;
+  RankSwaps swaps(bytes, tables_.limit_bytes(), layers_, scale_, spans);
+  const auto answer = [&] { return Answer{true, swaps.cost_of_stages(), swaps.choices()}; };
+  swaps.start_within(caps);
+  swaps.drop();
+  if (care_ == RankCare::kByKinds) return answer();
+  swaps.swap();
+  Answer best = answer();
+  if (by_kinds.fits) {
+    swaps.start_with(by_kinds.layers);
+    swaps.swap();
+    if (swaps.cost() < best.cost()) best = answer();
+  }
+  Answer exactly = cover(exact_, rank, spans, bytes, best.cost());
+  if (exactly.fits) best = std::move(exactly);
+  return best;
 }
 
 void RankRecompute::choose_everything(const RankSpans& spans, LayerChoices& choices) const {
@@ -204,8 +273,8 @@ const RankRecompute::Answer& RankRecompute::of(std::size_t rank, const RankSpans
   Answer& answer = place->second;
   if (!is_new) return answer;
   if (everything_) return answer = everything_of(rank, spans);
-  const std::vector<std::int64_t> bytes = bytes_at_moments(rank, spans);
-  if (*std::ranges::max_element(bytes) <= tables_.limit_bytes()) {
+  const RankBytes bytes = bytes_of(rank, spans);
+  if (*std::ranges::max_element(bytes.at_moments) <= tables_.limit_bytes()) {
     answer.ticks.assign(spans.size(), 0);
     return answer;
   }
@@ -217,15 +286,8 @@ void RankRecompute::choose(std::size_t rank, const RankSpans& spans, LayerChoice
   for (const StageSpan& span : spans) {
     for (std::int32_t i = span.begin; i < span.end; ++i) choices[static_cast<std::size_t>(i)] = 0;
   }
-  for (const Answer::Layers& some : of(rank, spans).layers) {
-    const std::vector<std::int32_t>& layers = kinds_[some.kind].layers;
-    std::int32_t left = some.count;
-    for (auto layer = std::ranges::lower_bound(layers, spans[some.stage].begin); left > 0;
-         ++layer) {
-      if (choices[static_cast<std::size_t>(*layer)] != 0) continue;
-      choices[static_cast<std::size_t>(*layer)] = some.choice;
-      --left;
-    }
+  for (const auto& [layer, choice] : of(rank, spans).layers) {
+    choices[static_cast<std::size_t>(layer)] = choice;
   }
 }
 
@@ -235,33 +297,8 @@ std::int64_t RankRecompute::least_peak_bytes(std::size_t rank, const RankSpans& 
     choose_everything(spans, choices);
     return peak_of_rank(layout_, rank, tables_, layers_, spans, choices);
   }
-  const std::vector<std::int64_t> bytes = bytes_at_moments(rank, spans);
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const Transients& transients : transients_of(spans).transients) {
-    std::vector<std::int64_t> saving(spans.size(), 0);
-    for (std::size_t s = 0; s < spans.size(); ++s) {
-      for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        const auto most = std::ranges::find_if(kinds_[k].options, [&](const Option& option) {
-          return option.transient <= transients[s];
-        });
-        if (most != kinds_[k].options.end()) saving[s] += count(k, spans[s]) * most->saving;
-      }
-    }
-    std::int64_t most = 0;
-    for (std::size_t q = 0; q < bytes.size(); ++q) {
-      const FullMoment& moment = layout_.ranks[rank].moments[q];
-      std::int64_t held = bytes[q];
-      for (std::size_t s = 0; s < spans.size(); ++s) {
-        held -= moment.held[s].for_backward * saving[s];
-      }
-      if (moment.running != kNothingRuns) {
-        held += transients[static_cast<std::size_t>(moment.running)];
-      }
-      most = std::max(most, held);
-    }
-    least = std::min(least, most);
-  }
-  return least;
+  constexpr std::int64_t kNoneIsEnough = -1;
+  return largest_caps(bytes_of(rank, spans), exact_, spans, kNoneIsEnough).peak;
 }
 
 }  // namespace omnibal::joint

@@ -4,15 +4,19 @@
 // device, whatever the schedule holds of each stage when.
 //
 // As in stage_knapsack.h the transients are fixed first (for each stage the most that a layer may
-// rebuild at once), each combination leaves a cover with a need for every moment.
+// rebuild at once), each combination leaves a cover with a need for every moment. Where many layers
+// differ, kinds of nearly alike ones are searched, what is found is made cheaper layer by layer
+// (rank_swaps.h), and the exact search starts from there. Whether a rank fits at all is exact
+// (rank_caps.h).
 #pragma once
 
 #include <map>
 #include <span>
 #include <vector>
 
+#include "joint/rank_caps.h"
 #include "joint/rank_cover.h"
-#include "joint/rank_layout.h"
+#include "joint/rank_swaps.h"
 
 namespace omnibal::joint {
 
@@ -25,64 +29,54 @@ inline constexpr std::int64_t kFewRankNodes = 8;
 inline constexpr std::size_t kMostTransients = 64;
 inline constexpr std::size_t kCommonTransients = 8;
 
+/// Where layers differ: by kinds alone, for many questions, or as well as it can be.
+enum class RankCare { kByKinds, kByLayers };
+
 class RankRecompute {
  public:
   /// `everything`: every layer recomputes that can. All must outlive it.
   RankRecompute(const RankLayout& layout, const StageTables& tables,
-                std::span<const JointLayer> layers, const TickScale& scale, bool everything);
+                std::span<const JointLayer> layers, const TickScale& scale, bool everything,
+                RankCare care);
 
   struct Answer {
     bool fits = true;
     std::vector<Ticks> ticks;  // of recomputation, by stage of the rank
-    struct Layers {
-      std::size_t stage = 0;  // of the rank
-      std::size_t kind = 0;
-      std::int32_t choice = 0;
-      std::int32_t count = 0;  // the first so many of the kind
-    };
-    std::vector<Layers> layers;
+    std::vector<LayerChoice> layers;
+
+    Ticks cost() const;
   };
   const Answer& of(std::size_t rank, const RankSpans& spans);
   /// Sets the spans' entries to the answer's, which fits.
   void choose(std::size_t rank, const RankSpans& spans, LayerChoices& choices);
-  /// Least peak of the rank that any recomputation gives.
+  /// Least peak of the rank that any recomputation gives. Exact.
   std::int64_t least_peak_bytes(std::size_t rank, const RankSpans& spans) const;
-  /// An answer so far need not be the least: its search was cut off.
+  /// An answer so far need not be the least: its search was cut off. That it fits or not is exact.
   bool was_cut_off() const { return was_cut_off_; }
-  std::int64_t effort() const { return 1 + static_cast<std::int64_t>(kinds_.size()) / 4; }
+  /// Layers differ: kinds of nearly alike ones are fewer.
+  bool has_near_kinds() const { return !everything_ && near_.size() < exact_.size(); }
+  std::int64_t effort() const;
 
  private:
-  struct Option {
-    std::int64_t saving = 0;
-    Ticks cost = 0;
-    std::int64_t transient = 0;
-    std::int32_t choice = 0;
-
-    friend bool operator==(const Option&, const Option&) = default;
-  };
-  /// Layers that are alike in their choices.
-  struct LayerKind {
-    std::vector<Option> options;  // most saving first
-    std::vector<std::int32_t> layers;
-  };
   /// The most that a layer may rebuild at once, by stage of the rank.
   using Transients = std::vector<std::int64_t>;
 
-  std::vector<Option> options_of(const JointLayer& layer) const;
-  void gather_kinds();
-  /// Options within `transient` that no other beats in both cost and saving, most saving first.
-  static std::vector<Option> useful_options(const LayerKind& kind, std::int64_t transient);
-  std::int32_t count(std::size_t kind, const StageSpan& span) const;
-  /// By moment of the rank, bytes without recomputation.
-  std::vector<std::int64_t> bytes_at_moments(std::size_t rank, const RankSpans& spans) const;
+  /// Bytes without recomputation.
+  RankBytes bytes_of(std::size_t rank, const RankSpans& spans) const;
   struct Combinations {
     std::vector<Transients> transients;
     bool complete = true;
   };
-  Combinations transients_of(const RankSpans& spans) const;
-  std::vector<RankCoverItem> items_of(std::size_t rank, const RankSpans& spans,
-                                      const Transients& transients) const;
-  Answer search(std::size_t rank, const RankSpans& spans, const std::vector<std::int64_t>& bytes);
+  static Combinations transients_of(const RankKinds& kinds, const RankSpans& spans,
+                                    const Transients& caps);
+  std::vector<RankCoverItem> items_of(const RankKinds& kinds, std::size_t rank,
+                                      const RankSpans& spans, const Transients& transients) const;
+  Answer to_answer(const RankKinds& kinds, const std::vector<RankCoverItem>& items,
+                   const std::vector<RankCover::Taken>& taken, const RankSpans& spans) const;
+  /// Of less cost than `below`; does not fit if none was found.
+  Answer cover(const RankKinds& kinds, std::size_t rank, const RankSpans& spans,
+               const RankBytes& bytes, Ticks below);
+  Answer search(std::size_t rank, const RankSpans& spans, const RankBytes& bytes);
   Answer everything_of(std::size_t rank, const RankSpans& spans) const;
   void choose_everything(const RankSpans& spans, LayerChoices& choices) const;
 
@@ -91,8 +85,8 @@ class RankRecompute {
   std::span<const JointLayer> layers_;
   const TickScale& scale_;
   bool everything_ = false;
-  std::vector<LayerKind> kinds_;
-  std::vector<std::int32_t> before_;                  // [layer][kind]: layers of the kind before it
+  RankCare care_;
+  RankKinds exact_, near_;
   std::vector<std::int64_t> weight_grad_;             // running totals
   std::vector<std::vector<std::int32_t>> weights_;    // [rank][moment x stages]: held for backwards
   std::vector<std::vector<std::int32_t>> most_held_;  // [rank][stage]

@@ -64,7 +64,7 @@ StageEnds evened_ranks(const RankSearch& search) {
 StageEnds moved_to_fit(const RankSearch& search, const std::vector<StageEnds>& starts) {
   const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
   StageEnds least = *std::ranges::min_element(starts, {}, bytes);
-  std::int64_t effort = kMostFitted / search.plan.effort();
+  std::int64_t effort = kMostFitted;
   return polish_by(search.setting.grid, std::move(least), bytes, search.tables.limit_bytes(),
                    effort);
 }

@@ -190,6 +190,31 @@ Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<Sta
   return answer_from(search, pool, bounds_of(search, all));
 }
 
+/// Where layers differ, moves are many times as dear: the best plans of kinds of nearly alike layers
+/// are where they start.
+void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, PlanPool& pool) {
+  const SearchSetting& setting = search.setting;
+  RankPlan plan(setting.problem, search.layout, search.tables, setting.scale, RankCare::kByKinds);
+  JointOptions options = setting.options;
+  options.alike = true;
+  const SearchSetting by_kinds{setting.problem, options, setting.evaluate, setting.grid,
+                               setting.scale};
+  PlanPool kinds_pool(by_kinds, plan);
+  judge_starts({by_kinds, search.layout, search.tables, plan}, starts, kinds_pool);
+  std::vector<JudgedPlan> best = kinds_pool.ranked();
+  if (best.size() > kPolishedOnRanks) best.resize(kPolishedOnRanks);
+  for (JudgedPlan& found : best) {
+    pool.offer(found.ends, found.choices);
+    starts.push_back(std::move(found.ends));
+  }
+}
+
+/// What can be made of the starts.
+void judge_moves(const RankSearch& search, std::vector<StageEnds> starts, PlanPool& pool) {
+  if (search.plan.has_near_kinds()) start_by_kinds(search, starts, pool);
+  judge_starts(search, starts, pool);
+}
+
 /// By local moves.
 Result<JointAnswer> solve_by_moves(const RankSearch& search) {
   const CutGrid& grid = search.setting.grid;
@@ -205,11 +230,11 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
     starts.push_back(to_ends(fewer->cuts, grid.num_layers));
     pool.offer(starts.back(), fewer->choices);
   }
-  judge_starts(search, starts, pool);
+  judge_moves(search, starts, pool);
   if (pool.num_judged() == 0) {
     starts.push_back(least_full_stages(search));
     const StageEnds least = moved_to_fit(search, starts);
-    judge_starts(search, {least}, pool);
+    judge_moves(search, {least}, pool);
     if (pool.num_judged() == 0) {
       return nothing_fits(search, least, "with the best cuts and recomputation found");
     }
@@ -239,7 +264,7 @@ Result<JointAnswer> solve_on_ranks(const JointProblem& problem, const JointOptio
   OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
-  RankPlan plan(problem, layout, tables, scale);
+  RankPlan plan(problem, layout, tables, scale, RankCare::kByLayers);
   const SearchSetting setting{problem, options, evaluate, grid, scale};
   const RankSearch search{setting, layout, tables, plan};
   if (const auto all = all_cuts(grid)) return solve_by_all(search, *all);
@@ -251,7 +276,7 @@ Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partitio
   OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
-  RankPlan plan(problem, layout, tables, scale);
+  RankPlan plan(problem, layout, tables, scale, RankCare::kByLayers);
   const StageEnds ends = to_ends(cuts, static_cast<std::int32_t>(problem.layers.size()));
   if (plan.times_of(ends).path >= kNever) {
     const SearchSetting setting{problem, {}, {}, grid, scale};
