@@ -33,7 +33,7 @@ class RankPlan : public PlanModel {
   bool was_cut_off() const { return recompute_.was_cut_off(); }
   bool has_near_kinds() const { return is_limited_ && recompute_.has_near_kinds(); }
   /// How dear a question is: more where layers differ.
-  std::int64_t effort() const { return recompute_.effort(); }
+  std::int64_t effort() const { return is_limited_ ? recompute_.effort() : 1; }
 
  private:
   /// Sets stages_ to the times without recomputation.

@@ -192,13 +192,14 @@ RankRecompute::Answer RankRecompute::to_answer(const RankKinds& kinds,
 
 RankRecompute::Answer RankRecompute::cover(const RankKinds& kinds, std::size_t rank,
                                            const RankSpans& spans, const RankBytes& bytes,
-                                           Ticks below) {
+                                           Ticks below, bool only_all) {
   Answer answer;
   answer.fits = false;
   const RankCaps caps = largest_caps(bytes, kinds, spans, tables_.limit_bytes());
   if (caps.peak > tables_.limit_bytes()) return answer;
   const Combinations combinations = transients_of(kinds, spans, caps.transients);
   was_cut_off_ = was_cut_off_ || !combinations.complete;
+  if (only_all && !combinations.complete) return answer;
   for (const Transients& transients : combinations.transients) {
     const std::vector<RankCoverItem> items = items_of(kinds, rank, spans, transients);
     std::vector<std::int64_t> needs = bytes.at_moments;
@@ -221,11 +222,11 @@ RankRecompute::Answer RankRecompute::cover(const RankKinds& kinds, std::size_t r
 
 RankRecompute::Answer RankRecompute::search(std::size_t rank, const RankSpans& spans,
                                             const RankBytes& bytes) {
-  if (!has_near_kinds()) return cover(exact_, rank, spans, bytes, kNever);
+  if (!has_near_kinds()) return cover(exact_, rank, spans, bytes, kNever, false);
   const RankCaps caps = largest_caps(bytes, exact_, spans, tables_.limit_bytes());
   if (caps.peak > tables_.limit_bytes()) return {false, {}, {}};
   const bool was_cut_off = was_cut_off_;
-  const Answer by_kinds = cover(near_, rank, spans, bytes, kNever);
+  const Answer by_kinds = cover(near_, rank, spans, bytes, kNever, false);
   was_cut_off_ = was_cut_off || care_ == RankCare::kByKinds;
   if (by_kinds.fits && care_ == RankCare::kByKinds) return by_kinds;
   RankSwaps swaps(bytes, tables_.limit_bytes(), layers_, scale_, spans);
@@ -240,7 +241,7 @@ RankRecompute::Answer RankRecompute::search(std::size_t rank, const RankSpans& s
     swaps.swap();
     if (swaps.cost() < best.cost()) best = answer();
   }
-  Answer exactly = cover(exact_, rank, spans, bytes, best.cost());
+  Answer exactly = cover(exact_, rank, spans, bytes, best.cost(), true);
   if (exactly.fits) best = std::move(exactly);
   return best;
 }

@@ -73,9 +73,10 @@ class RankRecompute {
                                       const RankSpans& spans, const Transients& transients) const;
   Answer to_answer(const RankKinds& kinds, const std::vector<RankCoverItem>& items,
                    const std::vector<RankCover::Taken>& taken, const RankSpans& spans) const;
-  /// Of less cost than `below`; does not fit if none was found.
+  /// Of less cost than `below`; does not fit if none was found. `only_all`: nothing is searched if
+  /// not all combinations can be.
   Answer cover(const RankKinds& kinds, std::size_t rank, const RankSpans& spans,
-               const RankBytes& bytes, Ticks below);
+               const RankBytes& bytes, Ticks below, bool only_all);
   Answer search(std::size_t rank, const RankSpans& spans, const RankBytes& bytes);
   Answer everything_of(std::size_t rank, const RankSpans& spans) const;
   void choose_everything(const RankSpans& spans, LayerChoices& choices) const;
