@@ -79,6 +79,42 @@ struct Gathered {
   }
 };
 
+/// Sums over layers, divided by their number at the end.
+template <class Value, class Get>
+Value mean_of(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which,
+              const Get& get) {
+  Value sum = 0;
+  for (const std::int32_t i : which) sum += get(layers[static_cast<std::size_t>(i)]);
+  return sum / static_cast<Value>(which.size());
+}
+
+JointLayer mean_layer(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which) {
+  using Bytes = std::int64_t;
+  JointLayer mean = layers[static_cast<std::size_t>(which.front())];
+  const auto seconds = [&](double JointLayer::*field) {
+    mean.*field = mean_of<double>(layers, which, [&](const JointLayer& l) { return l.*field; });
+  };
+  const auto bytes = [&](Bytes JointLayer::*field) {
+    mean.*field = mean_of<Bytes>(layers, which, [&](const JointLayer& l) { return l.*field; });
+  };
+  seconds(&JointLayer::forward_s);
+  seconds(&JointLayer::backward_s);
+  seconds(&JointLayer::weight_grad_s);
+  bytes(&JointLayer::static_bytes);
+  bytes(&JointLayer::activation_bytes);
+  bytes(&JointLayer::weight_grad_bytes);
+  for (std::size_t c = 0; c < mean.choices.size(); ++c) {
+    RecomputeChoice& choice = mean.choices[c];
+    choice.recompute_s = mean_of<double>(
+        layers, which, [&](const JointLayer& l) { return l.choices[c].recompute_s; });
+    choice.kept_bytes = mean_of<Bytes>(
+        layers, which, [&](const JointLayer& l) { return l.choices[c].kept_bytes; });
+    choice.transient_bytes = mean_of<Bytes>(
+        layers, which, [&](const JointLayer& l) { return transient_bytes(l, l.choices[c]); });
+  }
+  return mean;
+}
+
 }  // namespace
 
 std::vector<RankOption> rank_options(const JointLayer& layer, const TickScale& scale) {
@@ -133,6 +169,16 @@ RankKinds near_kinds(std::span<const JointLayer> layers, const TickScale& scale)
     if (kinds.size() <= kFewKinds || tolerance == kTolerances.back()) return kinds;
   }
   return {layers, scale, 0};
+}
+
+std::vector<JointLayer> mean_layers(std::span<const JointLayer> layers, const TickScale& scale) {
+  std::vector<JointLayer> means(layers.begin(), layers.end());
+  const RankKinds kinds = near_kinds(layers, scale);
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const JointLayer mean = mean_layer(layers, kinds[k].layers);
+    for (const std::int32_t i : kinds[k].layers) means[static_cast<std::size_t>(i)] = mean;
+  }
+  return means;
 }
 
 }  // namespace omnibal::joint

@@ -68,4 +68,7 @@ class RankKinds {
 /// With the least tolerance that leaves few kinds: 0 where few layers differ.
 RankKinds near_kinds(std::span<const JointLayer> layers, const TickScale& scale);
 
+/// Every layer of a near kind as the mean of its kind.
+std::vector<JointLayer> mean_layers(std::span<const JointLayer> layers, const TickScale& scale);
+
 }  // namespace omnibal::joint

@@ -190,6 +190,22 @@ Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<Sta
   return answer_from(search, pool, bounds_of(search, all));
 }
 
+/// Cuts of the problem whose nearly alike layers are the mean of their kind.
+std::vector<StageEnds> cuts_of_means(const RankSearch& search) {
+  const SearchSetting& setting = search.setting;
+  const std::vector<JointLayer> means = mean_layers(setting.problem.layers, setting.scale);
+  JointProblem problem = setting.problem;
+  problem.layers = means;
+  const Result<JointAnswer> answer = solve_on_ranks(problem, setting.options, setting.evaluate);
+  std::vector<StageEnds> cuts;
+  if (!answer) return cuts;
+  cuts.push_back(to_ends(answer->best.cuts, setting.grid.num_layers));
+  for (const JointPlan& plan : answer->alternatives) {
+    cuts.push_back(to_ends(plan.cuts, setting.grid.num_layers));
+  }
+  return cuts;
+}
+
 /// Where layers differ, moves are many times as dear: the best plans of kinds of nearly alike layers
 /// are where they start.
 void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, PlanPool& pool) {
@@ -200,6 +216,7 @@ void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, Pl
   const SearchSetting by_kinds{setting.problem, options, setting.evaluate, setting.grid,
                                setting.scale};
   PlanPool kinds_pool(by_kinds, plan);
+  for (StageEnds& ends : cuts_of_means(search)) starts.push_back(std::move(ends));
   judge_starts({by_kinds, search.layout, search.tables, plan}, starts, kinds_pool);
   std::vector<JudgedPlan> best = kinds_pool.ranked();
   if (best.size() > kPolishedOnRanks) best.resize(kPolishedOnRanks);
