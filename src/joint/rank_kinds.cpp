@@ -79,23 +79,29 @@ struct Gathered {
   }
 };
 
-/// Sums over layers, divided by their number at the end.
-template <class Value, class Get>
-Value mean_of(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which,
-              const Get& get) {
-  Value sum = 0;
+template <class Get>
+double mean_of(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which,
+               const Get& get) {
+  double sum = 0;
   for (const std::int32_t i : which) sum += get(layers[static_cast<std::size_t>(i)]);
-  return sum / static_cast<Value>(which.size());
+  return sum / static_cast<double>(which.size());
 }
 
-JointLayer mean_layer(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which) {
-  using Bytes = std::int64_t;
+template <class Get>
+std::int64_t most_of(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which,
+                     const Get& get) {
+  std::int64_t most = 0;
+  for (const std::int32_t i : which) most = std::max(most, get(layers[static_cast<std::size_t>(i)]));
+  return most;
+}
+
+JointLayer typical_layer(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which) {
   JointLayer mean = layers[static_cast<std::size_t>(which.front())];
   const auto seconds = [&](double JointLayer::*field) {
-    mean.*field = mean_of<double>(layers, which, [&](const JointLayer& l) { return l.*field; });
+    mean.*field = mean_of(layers, which, [&](const JointLayer& l) { return l.*field; });
   };
-  const auto bytes = [&](Bytes JointLayer::*field) {
-    mean.*field = mean_of<Bytes>(layers, which, [&](const JointLayer& l) { return l.*field; });
+  const auto bytes = [&](std::int64_t JointLayer::*field) {
+    mean.*field = most_of(layers, which, [&](const JointLayer& l) { return l.*field; });
   };
   seconds(&JointLayer::forward_s);
   seconds(&JointLayer::backward_s);
@@ -105,11 +111,11 @@ JointLayer mean_layer(std::span<const JointLayer> layers, const std::vector<std:
   bytes(&JointLayer::weight_grad_bytes);
   for (std::size_t c = 0; c < mean.choices.size(); ++c) {
     RecomputeChoice& choice = mean.choices[c];
-    choice.recompute_s = mean_of<double>(
+    choice.recompute_s = mean_of(
         layers, which, [&](const JointLayer& l) { return l.choices[c].recompute_s; });
-    choice.kept_bytes = mean_of<Bytes>(
+    choice.kept_bytes = most_of(
         layers, which, [&](const JointLayer& l) { return l.choices[c].kept_bytes; });
-    choice.transient_bytes = mean_of<Bytes>(
+    choice.transient_bytes = most_of(
         layers, which, [&](const JointLayer& l) { return transient_bytes(l, l.choices[c]); });
   }
   return mean;
@@ -171,12 +177,12 @@ RankKinds near_kinds(std::span<const JointLayer> layers, const TickScale& scale)
   return {layers, scale, 0};
 }
 
-std::vector<JointLayer> mean_layers(std::span<const JointLayer> layers, const TickScale& scale) {
+std::vector<JointLayer> typical_layers(std::span<const JointLayer> layers, const TickScale& scale) {
   std::vector<JointLayer> means(layers.begin(), layers.end());
   const RankKinds kinds = near_kinds(layers, scale);
   for (std::size_t k = 0; k < kinds.size(); ++k) {
-    const JointLayer mean = mean_layer(layers, kinds[k].layers);
-    for (const std::int32_t i : kinds[k].layers) means[static_cast<std::size_t>(i)] = mean;
+    const JointLayer typical = typical_layer(layers, kinds[k].layers);
+    for (const std::int32_t i : kinds[k].layers) means[static_cast<std::size_t>(i)] = typical;
   }
   return means;
 }

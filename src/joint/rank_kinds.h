@@ -69,6 +69,6 @@ class RankKinds {
 RankKinds near_kinds(std::span<const JointLayer> layers, const TickScale& scale);
 
 /// Every layer of a near kind as the mean of its kind.
-std::vector<JointLayer> mean_layers(std::span<const JointLayer> layers, const TickScale& scale);
+std::vector<JointLayer> typical_layers(std::span<const JointLayer> layers, const TickScale& scale);
 
 }  // namespace omnibal::joint

@@ -193,7 +193,7 @@ Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<Sta
 /// Cuts of the problem whose nearly alike layers are the mean of their kind.
 std::vector<StageEnds> cuts_of_means(const RankSearch& search) {
   const SearchSetting& setting = search.setting;
-  const std::vector<JointLayer> means = mean_layers(setting.problem.layers, setting.scale);
+  const std::vector<JointLayer> means = typical_layers(setting.problem.layers, setting.scale);
   JointProblem problem = setting.problem;
   problem.layers = means;
   const Result<JointAnswer> answer = solve_on_ranks(problem, setting.options, setting.evaluate);
