@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "joint/counted.h"
+
 namespace omnibal::joint {
 namespace {
 
@@ -55,6 +57,34 @@ Status restrict_to_uniform(CutGrid& grid) {
   for (const LayerIndex cut : cuts) even[at(cut.value())] = grid.allowed[at(cut.value())];
   grid.allowed = even;
   return {};
+}
+
+Error too_few_places(const JointProblem& problem, std::int64_t num_allowed) {
+  struct Flag {
+    bool is_set = false;
+    const char* key = nullptr;
+    const char* flag = nullptr;
+  };
+  const Constraints& constraints = problem.constraints;
+  std::string flags;
+  const char* first_key = "pp";
+  for (const Flag& flag :
+       {Flag{constraints.restriction != Restriction::kNone, "restrict", "--restrict"},
+        Flag{!constraints.forbidden_cuts.empty(), "forbid_cut", "--forbid-cut"},
+        Flag{!constraints.keep_together.empty(), "keep_together", "--keep-together"}}) {
+    if (!flag.is_set) continue;
+    flags = flags.empty() ? flag.flag : fmt::format("{} or {}", flag.flag, flags);
+    first_key = flag.key;
+  }
+  return Error(ErrorCode::kTooManyStages,
+               fmt::format("the constraints leave {} to cut, {} need {}",
+                           counted(num_allowed, "place"), counted(problem.num_stages, "stage"),
+                           problem.num_stages - 1))
+      .at_key(first_key)
+      .with_value(num_allowed)
+      .with_limit(std::int64_t{problem.num_stages} - 1)
+      .with_hint(fmt::format("use at most {}, or relax {}", counted(num_allowed + 1, "stage"),
+                             flags));
 }
 
 void note_neighbours(CutGrid& grid) {
@@ -120,12 +150,7 @@ Result<CutGrid> cut_grid(const JointProblem& problem) {
   if (restriction == Restriction::kUniform) OMNIBAL_RETURN_IF_ERROR(restrict_to_uniform(grid));
   const auto num_allowed = std::ranges::count(grid.allowed, true) - 2;
   if (num_allowed < problem.num_stages - 1) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("the constraints leave {} places to cut, {} stages need {}",
-                             num_allowed, problem.num_stages, problem.num_stages - 1))
-        .with_value(static_cast<std::int64_t>(num_allowed))
-        .with_limit(std::int64_t{problem.num_stages} - 1)
-        .with_hint("use fewer stages, or drop a constraint");
+    return too_few_places(problem, num_allowed);
   }
   note_neighbours(grid);
   return grid;

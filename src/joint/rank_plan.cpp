@@ -94,13 +94,22 @@ void RankPlan::choose(const StageEnds& ends, LayerChoices& choices) {
   }
 }
 
-Ticks RankPlan::bottleneck_of(const StageEnds& ends, const LayerChoices& choices) {
+void RankPlan::time_stages(const StageEnds& ends, const LayerChoices& choices) {
   time_stages(ends);
   for (const StageSpan& span : stage_spans(ends)) {
     stages_[static_cast<std::size_t>(span.stage)].backward +=
         recompute_of(layers_, scale_, span, choices);
   }
+}
+
+Ticks RankPlan::bottleneck_of(const StageEnds& ends, const LayerChoices& choices) {
+  time_stages(ends, choices);
   return slowest_rank();
+}
+
+Ticks RankPlan::path_with(const StageEnds& ends, const LayerChoices& choices) {
+  time_stages(ends, choices);
+  return steps_.length(stages_);
 }
 
 std::int64_t RankPlan::peak_beside(const StageEnds& ends, std::size_t cut,
@@ -123,6 +132,20 @@ RankPlan::Fullest RankPlan::fullest_rank(const StageEnds& ends) const {
     if (bytes > fullest.bytes) fullest = {rank, bytes};
   }
   return fullest;
+}
+
+std::int64_t RankPlan::missing_bytes(const StageEnds& ends) const {
+  std::int64_t missing = 0;
+  for (std::size_t rank = 0; rank < layout_.ranks.size(); ++rank) {
+    const std::int64_t bytes =
+        recompute_.least_peak_bytes(rank, spans_of_rank(layout_, rank, ends));
+    missing += std::max<std::int64_t>(bytes - tables_.limit_bytes(), 0);
+  }
+  return missing;
+}
+
+std::int64_t RankPlan::least_peak_bytes(const StageSpan& span) const {
+  return recompute_.least_peak_bytes(layout_.rank_of(static_cast<std::size_t>(span.stage)), {span});
 }
 
 }  // namespace omnibal::joint

@@ -30,14 +30,21 @@ class RankPlan : public PlanModel {
     std::int64_t bytes = 0;
   };
   Fullest fullest_rank(const StageEnds& ends) const;
+  /// What all ranks together miss at best.
+  std::int64_t missing_bytes(const StageEnds& ends) const;
+  /// Of the only stage of a rank, least.
+  std::int64_t least_peak_bytes(const StageSpan& span) const;
+  /// The step with these choices.
+  Ticks path_with(const StageEnds& ends, const LayerChoices& choices);
   bool was_cut_off() const { return recompute_.was_cut_off(); }
-  bool has_near_kinds() const { return is_limited_ && recompute_.has_near_kinds(); }
+  bool has_near_kinds() const { return recompute_.has_near_kinds(); }
   /// How dear a question is: more where layers differ.
   std::int64_t effort() const { return is_limited_ ? recompute_.effort() : 1; }
 
  private:
   /// Sets stages_ to the times without recomputation.
   void time_stages(const StageEnds& ends);
+  void time_stages(const StageEnds& ends, const LayerChoices& choices);
   /// Adds it. False: a rank does not fit.
   bool add_recomputation(const StageEnds& ends);
   const RankRecompute::Answer& answer_of(std::size_t rank, const StageEnds& ends);

@@ -12,6 +12,8 @@ namespace {
 
 /// How many moves are tried to make a plan fit.
 constexpr std::int64_t kMostFitted = 1'000;
+/// From how many starts by what all ranks miss.
+constexpr std::size_t kMostMovedToFit = 3;
 
 }  // namespace
 
@@ -25,14 +27,17 @@ LeastBottleneck fastest_stages(const RankSearch& search) {
 }
 
 StageEnds least_full_stages(const RankSearch& search) {
-  JointProblem freely = search.setting.problem;
-  freely.constraints.recompute_everything = false;
+  const JointProblem& problem = search.setting.problem;
   const CutGrid& grid = search.setting.grid;
+  if (problem.chunks == 1) {
+    return least_full_cuts(
+        grid, [&](const StageSpan& span) { return search.plan.least_peak_bytes(span); });
+  }
+  JointProblem freely = problem;
+  freely.constraints.recompute_everything = false;
   const auto models = stage_models(freely, search.tables, search.setting.scale);
-  const std::int64_t least = least_limit(grid, *models.front()).bytes;
-  return *cuts_passing(grid, [&](const StageSpan& span) {
-            return models.front()->least_peak_bytes(span) <= least;
-          }).ends;
+  return least_full_cuts(
+      grid, [&](const StageSpan& span) { return models.front()->least_peak_bytes(span); });
 }
 
 /// Cuts near even shares of the work, what a rank got too much of in its first stages taken off its
@@ -62,11 +67,46 @@ StageEnds evened_ranks(const RankSearch& search) {
 }
 
 StageEnds moved_to_fit(const RankSearch& search, const std::vector<StageEnds>& starts) {
+  const CutGrid& grid = search.setting.grid;
+  const std::int64_t limit = search.tables.limit_bytes();
   const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
-  StageEnds least = *std::ranges::min_element(starts, {}, bytes);
+  const auto missing = [&](const StageEnds& ends) { return search.plan.missing_bytes(ends); };
   std::int64_t effort = kMostFitted;
-  return polish_by(search.setting.grid, std::move(least), bytes, search.tables.limit_bytes(),
-                   effort);
+  const StageEnds least =
+      polish_by(grid, *std::ranges::min_element(starts, {}, bytes), bytes, limit, effort);
+  if (bytes(least) <= limit) return least;
+  std::vector<StageEnds> others{least};
+  others.insert(others.end(), starts.begin(), starts.end());
+  std::ranges::stable_sort(others, {}, missing);
+  if (others.size() > kMostMovedToFit) others.resize(kMostMovedToFit);
+  for (StageEnds& start : others) {
+    effort = kMostFitted;
+    StageEnds moved = polish_by(grid, std::move(start), missing, 0, effort);
+    if (missing(moved) == 0) return moved;
+  }
+  return least;
+}
+
+std::optional<LayerChoices> bar_choices(const RankSearch& search, const StageEnds& ends) {
+  const JointProblem& problem = search.setting.problem;
+  std::vector<recompute::BarLayer> layers;
+  for (const JointLayer& layer : problem.layers) {
+    const bool can = !layer.choices.empty() &&
+                     layer.choices.front().kept_bytes < layer.activation_bytes;
+    layers.push_back({layer.layer_class, can ? layer.choices.front().recompute_s : 0, can,
+                      layer.activation_bytes, layer.weight_grad_bytes > 0});
+  }
+  const std::vector<std::int32_t> cuts = partition::first_layers(to_cuts(ends));
+  const auto peak = [&](StageIndex stage, const recompute::RecomputeMask& mask) {
+    const std::size_t rank = search.layout.rank_of(static_cast<std::size_t>(stage.value()));
+    return peak_of_rank(search.layout, rank, search.tables, problem.layers,
+                        spans_of_rank(search.layout, rank, ends), to_choices(mask));
+  };
+  recompute::BarProblem bar{layers, cuts, search.tables.limit_bytes(), {}};
+  if (problem.chunks > 1) bar.stage_rank = search.layout.schedule.stage_rank;
+  const Result<recompute::RecomputeMask> mask = recompute::bar(bar, peak);
+  if (!mask) return std::nullopt;
+  return to_choices(*mask);
 }
 
 }  // namespace omnibal::joint

@@ -22,7 +22,8 @@ struct RankSearch {
 /// Cuts whose stages, each by itself, are fastest if memory had no end.
 LeastBottleneck fastest_stages(const RankSearch& search);
 
-/// Cuts whose fullest stage, each by itself, is least full.
+/// Cuts whose fullest stage, each by itself, is least full: with a stage a rank, the cuts that need
+/// least of all.
 StageEnds least_full_stages(const RankSearch& search);
 
 /// Cuts at which every stage ends where it should if ranks were equal, as near as layers allow,
@@ -30,7 +31,11 @@ StageEnds least_full_stages(const RankSearch& search);
 /// grid.
 StageEnds evened_ranks(const RankSearch& search);
 
-/// The start that needs least at its fullest rank, moved until it fits or no move helps.
+/// The start that needs least at its fullest rank, moved until it fits or no move helps; if it does
+/// not fit, the starts moved by what all ranks miss together.
 StageEnds moved_to_fit(const RankSearch& search, const std::vector<StageEnds>& starts);
+
+/// What the paper's recomputation makes of cuts; nothing: it does not fit.
+std::optional<LayerChoices> bar_choices(const RankSearch& search, const StageEnds& ends);
 
 }  // namespace omnibal::joint

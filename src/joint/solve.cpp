@@ -169,7 +169,7 @@ Error nothing_fits(const JointProblem& problem, const CutGrid& grid,
     const LeastLimit other = least_limit(grid, *model);
     if (other.bytes < least.bytes) least = other;
   }
-  return does_not_fit(problem, least, "with the best cuts and recomputation");
+  return does_not_fit(problem, least, Chosen::kCuts);
 }
 
 }  // namespace
@@ -205,7 +205,8 @@ Result<LayerChoices> choose_recomputation(const JointProblem& problem,
   const std::vector<StageSpan> spans = stage_spans(to_ends(cuts, num_layers));
   LeastLimit least{std::numeric_limits<std::int64_t>::max(), 0};
   for (const auto& model : models) {
-    const LeastLimit needed = largest_peak(spans, *model);
+    const LeastLimit needed = largest_peak(
+        spans, [&](const StageSpan& span) { return model->least_peak_bytes(span); });
     if (needed.bytes <= tables.limit_bytes()) {
       LayerChoices choices(problem.layers.size(), 0);
       for (const StageSpan& span : spans) model->choose(span, choices);
@@ -213,7 +214,7 @@ Result<LayerChoices> choose_recomputation(const JointProblem& problem,
     }
     if (needed.bytes < least.bytes) least = needed;
   }
-  return does_not_fit(problem, least, "with the best recomputation");
+  return does_not_fit(problem, least, Chosen::kGivenCuts);
 }
 
 Result<std::int64_t> least_memory_limit(const JointProblem& problem) {

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "joint/certificate.h"
+#include "joint/counted.h"
 #include "joint/models.h"
 #include "joint/plan_pool.h"
+#include "joint/rank_bounds.h"
 #include "joint/rank_starts.h"
+#include "joint/shortage.h"
 #include "omnibal/base/quantity.h"
 
 namespace omnibal::joint {
@@ -73,65 +75,24 @@ void judge_starts(const RankSearch& search, const std::vector<StageEnds>& starts
   for (const JudgedPlan& plan : best) polish(pool, search.setting, plan);
 }
 
-/// The mean of the ranks, and the heaviest layer.
-Ticks simple_bottleneck(const RankSearch& search) {
-  const auto ranks = static_cast<Ticks>(search.layout.ranks.size());
-  Ticks bound = (search.tables.work_from(0) + ranks - 1) / ranks;
-  for (std::int32_t i = 0; i < search.tables.num_layers(); ++i) {
-    bound = std::max(bound, search.tables.work_before(i + 1) - search.tables.work_before(i));
-  }
-  return bound;
-}
-
-/// A step is at least as long as each rank is busy behind the layers that must have passed before
-/// it, so at least the mean over the ranks; rank r has r stages before it, of a layer or more.
-Ticks simple_path(const RankSearch& search) {
-  const StageTables& tables = search.tables;
-  const auto ranks = static_cast<std::int32_t>(search.layout.ranks.size());
-  Ticks before = 0;
-  for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    before += tables.forward_before(rank);
-    if (!search.layout.splits) before += tables.backward_before(rank);
-  }
-  const Ticks micro_batches = search.setting.problem.num_micro_batches;
-  return (before + micro_batches * tables.work_from(0)) / ranks;
-}
-
-struct PlanBounds {
-  Bounds bottleneck;
-  Ticks path = 0;
-};
-
-/// From all cuts: exact, but for recomputation in a path (the least of a rank need not be the best
-/// for the step) and searches that were cut off, which do without.
-PlanBounds bounds_of(const RankSearch& search, const std::vector<StageEnds>& all) {
-  PlanBounds bounds{{kNever, kNever}, kNever};
-  Ticks without_limit = kNever;
-  for (const StageEnds& ends : all) {
-    const PlanTimes free = search.plan.free_times_of(ends);
-    bounds.path = std::min(bounds.path, free.path);
-    without_limit = std::min(without_limit, free.bottleneck);
-    const PlanTimes times = search.plan.times_of(ends);
-    if (times.path >= kNever) continue;
-    bounds.bottleneck.upper = std::min(bounds.bottleneck.upper, times.bottleneck);
-  }
-  bounds.bottleneck.lower = search.plan.was_cut_off() ? without_limit : bounds.bottleneck.upper;
-  return bounds;
-}
-
-Error nothing_fits(const RankSearch& search, const StageEnds& ends, std::string_view at_best) {
+Error nothing_fits(const RankSearch& search, const StageEnds& ends, Chosen chosen) {
+  const JointProblem& problem = search.setting.problem;
   const RankPlan::Fullest fullest = search.plan.fullest_rank(ends);
   const std::int64_t limit = search.tables.limit_bytes();
   const std::int64_t missing = fullest.bytes - limit;
+  const std::string_view even = chosen == Chosen::kCutsFound ? "" : "even ";
   return Error(ErrorCode::kMemoryInfeasible,
-               fmt::format("rank {} does not fit: even {} it misses {} bytes ({})", fullest.rank,
-                           at_best, missing, format_bytes(missing)))
+               fmt::format("rank {} does not fit: {}{} it misses {} ({})", fullest.rank, even,
+                           what_is_chosen(problem, chosen), counted(missing, "byte"),
+                           format_bytes(missing)))
       .at_key(fmt::format("ranks[{}].peak_bytes", fullest.rank))
       .with_value(fullest.bytes)
       .with_limit(limit)
-      .with_hint(fmt::format("raise --memory to {} bytes ({} more), use more ranks, or lower the "
-                             "load of a micro-batch",
-                             fullest.bytes, format_bytes(missing)));
+      .with_hint(fmt::format("raise --memory to {} ({} more{}){}, use more ranks, or lower the load "
+                             "of a micro-batch",
+                             counted(fullest.bytes, "byte"), format_bytes(missing),
+                             chosen == Chosen::kCutsFound ? "; less may do" : "",
+                             more_recomputation(problem)));
 }
 
 JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBounds bounds) {
@@ -175,6 +136,25 @@ std::optional<JointPlan> with_fewer_choices(const SearchSetting& setting) {
   return std::move(answer->best);
 }
 
+/// The seeds with the paper's recomputation, where they may be faster than the best so far: it is
+/// not that of least time, but may lie where the step does not wait for it.
+void offer_seeds(const RankSearch& search, PlanPool& pool) {
+  const SearchSetting& setting = search.setting;
+  const bool is_free = !setting.problem.memory_limit_bytes;
+  if (is_free || setting.problem.constraints.recompute_everything) return;
+  const auto is_slower = [&](Ticks path) {
+    return setting.options.alike && pool.num_judged() > 0 &&
+           setting.scale.seconds(path) > pool.least_makespan_s();
+  };
+  for (const partition::Cuts& seed : setting.options.seeds) {
+    const StageEnds ends = to_ends(seed, setting.grid.num_layers);
+    if (!is_on(setting.grid, ends) || is_slower(search.plan.free_times_of(ends).path)) continue;
+    const std::optional<LayerChoices> choices = bar_choices(search, ends);
+    if (!choices || is_slower(search.plan.path_with(ends, *choices))) continue;
+    pool.offer(ends, *choices);
+  }
+}
+
 /// All cuts one by one.
 Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<StageEnds>& all) {
   PlanPool pool(search.setting, search.plan);
@@ -182,20 +162,21 @@ Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<Sta
     pool.offer(to_ends(fewer->cuts, search.setting.grid.num_layers), fewer->choices);
   }
   judge_all(all, pool);
+  offer_seeds(search, pool);
   if (pool.num_judged() == 0) {
     const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
     return nothing_fits(search, *std::ranges::min_element(all, {}, bytes),
-                        "with the best cuts and recomputation");
+                        Chosen::kCuts);
   }
   return answer_from(search, pool, bounds_of(search, all));
 }
 
-/// Cuts of the problem whose nearly alike layers are the mean of their kind.
-std::vector<StageEnds> cuts_of_means(const RankSearch& search) {
+/// The best cuts if nearly alike layers were alike.
+std::vector<StageEnds> typical_cuts(const RankSearch& search) {
   const SearchSetting& setting = search.setting;
-  const std::vector<JointLayer> means = typical_layers(setting.problem.layers, setting.scale);
+  const std::vector<JointLayer> alike = typical_layers(setting.problem.layers, setting.scale);
   JointProblem problem = setting.problem;
-  problem.layers = means;
+  problem.layers = alike;
   const Result<JointAnswer> answer = solve_on_ranks(problem, setting.options, setting.evaluate);
   std::vector<StageEnds> cuts;
   if (!answer) return cuts;
@@ -216,7 +197,6 @@ void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, Pl
   const SearchSetting by_kinds{setting.problem, options, setting.evaluate, setting.grid,
                                setting.scale};
   PlanPool kinds_pool(by_kinds, plan);
-  for (StageEnds& ends : cuts_of_means(search)) starts.push_back(std::move(ends));
   judge_starts({by_kinds, search.layout, search.tables, plan}, starts, kinds_pool);
   std::vector<JudgedPlan> best = kinds_pool.ranked();
   if (best.size() > kPolishedOnRanks) best.resize(kPolishedOnRanks);
@@ -228,7 +208,10 @@ void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, Pl
 
 /// What can be made of the starts.
 void judge_moves(const RankSearch& search, std::vector<StageEnds> starts, PlanPool& pool) {
-  if (search.plan.has_near_kinds()) start_by_kinds(search, starts, pool);
+  if (search.plan.has_near_kinds()) {
+    for (StageEnds& ends : typical_cuts(search)) starts.push_back(std::move(ends));
+    if (search.setting.problem.memory_limit_bytes) start_by_kinds(search, starts, pool);
+  }
   judge_starts(search, starts, pool);
 }
 
@@ -248,12 +231,14 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
     pool.offer(starts.back(), fewer->choices);
   }
   judge_moves(search, starts, pool);
+  offer_seeds(search, pool);
   if (pool.num_judged() == 0) {
     starts.push_back(least_full_stages(search));
     const StageEnds least = moved_to_fit(search, starts);
     judge_moves(search, {least}, pool);
     if (pool.num_judged() == 0) {
-      return nothing_fits(search, least, "with the best cuts and recomputation found");
+      const bool is_least = search.setting.problem.chunks == 1;
+      return nothing_fits(search, least, is_least ? Chosen::kCuts : Chosen::kCutsFound);
     }
   }
   PlanBounds bounds{{simple_bottleneck(search), kNever}, simple_path(search)};
@@ -297,7 +282,7 @@ Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partitio
   const StageEnds ends = to_ends(cuts, static_cast<std::int32_t>(problem.layers.size()));
   if (plan.times_of(ends).path >= kNever) {
     const SearchSetting setting{problem, {}, {}, grid, scale};
-    return nothing_fits({setting, layout, tables, plan}, ends, "with the best recomputation");
+    return nothing_fits({setting, layout, tables, plan}, ends, Chosen::kGivenCuts);
   }
   LayerChoices choices(problem.layers.size(), 0);
   plan.choose(ends, choices);

@@ -163,12 +163,13 @@ struct JointAnswer {
 ///
 /// So for GPipe and 1F1B. For other schedules (a rank runs several stages, or backwards are split)
 /// the plans are all there are where they are few; else the seeds and what local moves make of them
-/// by the schedule's own step time; lower_bound_s is then the mean or the heaviest layer, or for a
+/// by the schedule's own step time (and the seeds with the paper's recomputation); lower_bound_s is then the mean or the heaviest layer, or for a
 /// stage a rank the least bottleneck without a memory limit. They know no kMegatron.
 ///
-/// Errors: kTooManyStages; kMemoryInfeasible (the stage that lacks most at best, the
-/// bytes, the least limit that fits); kInvalidArgument (constraints that leave no cuts, kMegatron
-/// without LLM blocks).
+/// Errors: kTooManyStages (of the layers, or of the places to cut that constraints leave);
+/// kMemoryInfeasible (the stage or rank that lacks most, the bytes, a limit that fits: the least
+/// one, unless the message says that it is that of the best cuts found); kInvalidArgument (layers
+/// that do not exist, kMegatron without LLM blocks).
 Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& options,
                           const Evaluator& evaluate);
 
