@@ -83,8 +83,8 @@ Error too_few_places(const JointProblem& problem, std::int64_t num_allowed) {
       .at_key(first_key)
       .with_value(num_allowed)
       .with_limit(std::int64_t{problem.num_stages} - 1)
-      .with_hint(fmt::format("use at most {}, or relax {}", counted(num_allowed + 1, "stage"),
-                             flags));
+      .with_hint(
+          fmt::format("use at most {}, or relax {}", counted(num_allowed + 1, "stage"), flags));
 }
 
 void note_neighbours(CutGrid& grid) {

@@ -26,8 +26,8 @@ struct CutGrid {
   }
 };
 
-/// kTooManyStages if the constraints leave too few cuts, kInvalidArgument if they name layers that do
-/// not exist.
+/// kTooManyStages if the constraints leave too few cuts, kInvalidArgument if they name layers that
+/// do not exist.
 Result<CutGrid> cut_grid(const JointProblem& problem);
 
 /// The layers before which stages end: num_stages of them, the last is num_layers.

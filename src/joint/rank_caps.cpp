@@ -39,8 +39,8 @@ std::int64_t peak_with(const RankBytes& bytes, const std::vector<std::int64_t>& 
                        const std::vector<std::int64_t>& transients) {
   std::int64_t most = 0;
   for (std::size_t q = 0; q < bytes.at_moments.size(); ++q) {
-    most = std::max(
-        most, held_with(bytes.rank.moments[q], bytes.at_moments[q], savings, transients));
+    most =
+        std::max(most, held_with(bytes.rank.moments[q], bytes.at_moments[q], savings, transients));
   }
   return most;
 }

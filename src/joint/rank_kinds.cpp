@@ -91,11 +91,13 @@ template <class Get>
 std::int64_t most_of(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which,
                      const Get& get) {
   std::int64_t most = 0;
-  for (const std::int32_t i : which) most = std::max(most, get(layers[static_cast<std::size_t>(i)]));
+  for (const std::int32_t i : which)
+    most = std::max(most, get(layers[static_cast<std::size_t>(i)]));
   return most;
 }
 
-JointLayer typical_layer(std::span<const JointLayer> layers, const std::vector<std::int32_t>& which) {
+JointLayer typical_layer(std::span<const JointLayer> layers,
+                         const std::vector<std::int32_t>& which) {
   JointLayer mean = layers[static_cast<std::size_t>(which.front())];
   const auto seconds = [&](double JointLayer::*field) {
     mean.*field = mean_of(layers, which, [&](const JointLayer& l) { return l.*field; });
@@ -111,10 +113,10 @@ JointLayer typical_layer(std::span<const JointLayer> layers, const std::vector<s
   bytes(&JointLayer::weight_grad_bytes);
   for (std::size_t c = 0; c < mean.choices.size(); ++c) {
     RecomputeChoice& choice = mean.choices[c];
-    choice.recompute_s = mean_of(
-        layers, which, [&](const JointLayer& l) { return l.choices[c].recompute_s; });
-    choice.kept_bytes = most_of(
-        layers, which, [&](const JointLayer& l) { return l.choices[c].kept_bytes; });
+    choice.recompute_s =
+        mean_of(layers, which, [&](const JointLayer& l) { return l.choices[c].recompute_s; });
+    choice.kept_bytes =
+        most_of(layers, which, [&](const JointLayer& l) { return l.choices[c].kept_bytes; });
     choice.transient_bytes = most_of(
         layers, which, [&](const JointLayer& l) { return transient_bytes(l, l.choices[c]); });
   }
@@ -144,9 +146,8 @@ RankKinds::RankKinds(std::span<const JointLayer> layers, const TickScale& scale,
     const std::vector<RankOption> options = options_by_choice(layers[i], scale);
     if (options.empty()) continue;
     const auto layer = static_cast<std::int32_t>(i);
-    const auto known = std::ranges::find_if(gathered, [&](const Gathered& some) {
-      return are_near(some.first, options, tolerance);
-    });
+    const auto known = std::ranges::find_if(
+        gathered, [&](const Gathered& some) { return are_near(some.first, options, tolerance); });
     if (known != gathered.end()) {
       known->add(options, layer);
     } else {

@@ -91,8 +91,8 @@ std::optional<LayerChoices> bar_choices(const RankSearch& search, const StageEnd
   const JointProblem& problem = search.setting.problem;
   std::vector<recompute::BarLayer> layers;
   for (const JointLayer& layer : problem.layers) {
-    const bool can = !layer.choices.empty() &&
-                     layer.choices.front().kept_bytes < layer.activation_bytes;
+    const bool can =
+        !layer.choices.empty() && layer.choices.front().kept_bytes < layer.activation_bytes;
     layers.push_back({layer.layer_class, can ? layer.choices.front().recompute_s : 0, can,
                       layer.activation_bytes, layer.weight_grad_bytes > 0});
   }

@@ -8,7 +8,10 @@ namespace omnibal::joint {
 RankSwaps::RankSwaps(const RankBytes& bytes, std::int64_t limit_bytes,
                      std::span<const JointLayer> layers, const TickScale& scale,
                      const RankSpans& spans)
-    : bytes_(bytes), limit_bytes_(limit_bytes), most_held_(spans.size(), 0), savings_(spans.size()) {
+    : bytes_(bytes),
+      limit_bytes_(limit_bytes),
+      most_held_(spans.size(), 0),
+      savings_(spans.size()) {
   for (std::size_t s = 0; s < spans.size(); ++s) {
     for (const schedule::FullMoment& moment : bytes.rank.moments) {
       most_held_[s] = std::max<std::int64_t>(most_held_[s], moment.held[s].for_backward);

@@ -76,7 +76,9 @@ std::string what_is_chosen(const JointProblem& problem, Chosen chosen) {
       problem.layers, [](const JointLayer& layer) { return layer.choices.empty(); });
   const bool all = problem.constraints.recompute_everything;
   if (chosen == Chosen::kGivenCuts) {
-    return none ? "without recomputation" : all ? "with all recomputed" : "with the best recomputation";
+    return none  ? "without recomputation"
+           : all ? "with all recomputed"
+                 : "with the best recomputation";
   }
   std::string text = none || all ? "with the best cuts" : "with the best cuts and recomputation";
   if (chosen == Chosen::kCutsFound) text += " found";
@@ -94,10 +96,9 @@ std::string more_recomputation(const JointProblem& problem) {
 Error does_not_fit(const JointProblem& problem, const LeastLimit& least, Chosen chosen) {
   const std::int64_t limit = *problem.memory_limit_bytes;
   const std::int64_t missing = least.bytes - limit;
-  std::string hint =
-      fmt::format("raise --memory to {} ({} more)", counted(least.bytes, "byte"),
-                  format_bytes(missing)) +
-      more_recomputation(problem);
+  std::string hint = fmt::format("raise --memory to {} ({} more)", counted(least.bytes, "byte"),
+                                 format_bytes(missing)) +
+                     more_recomputation(problem);
   const auto num_layers = static_cast<std::int32_t>(problem.layers.size());
   const std::int32_t most = std::min(num_layers, kMostTimesTheStages * problem.num_stages);
   for (std::int32_t stages = problem.num_stages + 1; stages <= most; ++stages) {

@@ -23,8 +23,8 @@ using StagePeak = std::function<std::int64_t(const StageSpan&)>;
 /// Under which these stages fit.
 LeastLimit largest_peak(const std::vector<StageSpan>& spans, const StagePeak& peak);
 
-/// The cuts whose largest peak is least. Exact: bisection over the limit, each step the exact search
-/// for cuts that fit.
+/// The cuts whose largest peak is least. Exact: bisection over the limit, each step the exact
+/// search for cuts that fit.
 StageEnds least_full_cuts(const CutGrid& grid, const StagePeak& peak);
 
 /// Under which any cuts fit; the model's own limit plays no part.

@@ -205,8 +205,8 @@ Result<LayerChoices> choose_recomputation(const JointProblem& problem,
   const std::vector<StageSpan> spans = stage_spans(to_ends(cuts, num_layers));
   LeastLimit least{std::numeric_limits<std::int64_t>::max(), 0};
   for (const auto& model : models) {
-    const LeastLimit needed = largest_peak(
-        spans, [&](const StageSpan& span) { return model->least_peak_bytes(span); });
+    const LeastLimit needed =
+        largest_peak(spans, [&](const StageSpan& span) { return model->least_peak_bytes(span); });
     if (needed.bytes <= tables.limit_bytes()) {
       LayerChoices choices(problem.layers.size(), 0);
       for (const StageSpan& span : spans) model->choose(span, choices);

@@ -88,11 +88,11 @@ Error nothing_fits(const RankSearch& search, const StageEnds& ends, Chosen chose
       .at_key(fmt::format("ranks[{}].peak_bytes", fullest.rank))
       .with_value(fullest.bytes)
       .with_limit(limit)
-      .with_hint(fmt::format("raise --memory to {} ({} more{}){}, use more ranks, or lower the load "
-                             "of a micro-batch",
-                             counted(fullest.bytes, "byte"), format_bytes(missing),
-                             chosen == Chosen::kCutsFound ? "; less may do" : "",
-                             more_recomputation(problem)));
+      .with_hint(fmt::format(
+          "raise --memory to {} ({} more{}){}, use more ranks, or lower the load "
+          "of a micro-batch",
+          counted(fullest.bytes, "byte"), format_bytes(missing),
+          chosen == Chosen::kCutsFound ? "; less may do" : "", more_recomputation(problem)));
 }
 
 JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBounds bounds) {
@@ -165,8 +165,7 @@ Result<JointAnswer> solve_by_all(const RankSearch& search, const std::vector<Sta
   offer_seeds(search, pool);
   if (pool.num_judged() == 0) {
     const auto bytes = [&](const StageEnds& ends) { return search.plan.fullest_rank(ends).bytes; };
-    return nothing_fits(search, *std::ranges::min_element(all, {}, bytes),
-                        Chosen::kCuts);
+    return nothing_fits(search, *std::ranges::min_element(all, {}, bytes), Chosen::kCuts);
   }
   return answer_from(search, pool, bounds_of(search, all));
 }
@@ -187,8 +186,8 @@ std::vector<StageEnds> typical_cuts(const RankSearch& search) {
   return cuts;
 }
 
-/// Where layers differ, moves are many times as dear: the best plans of kinds of nearly alike layers
-/// are where they start.
+/// Where layers differ, moves are many times as dear: the best plans of kinds of nearly alike
+/// layers are where they start.
 void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, PlanPool& pool) {
   const SearchSetting& setting = search.setting;
   RankPlan plan(setting.problem, search.layout, search.tables, setting.scale, RankCare::kByKinds);

@@ -142,10 +142,31 @@ TEST(JointSolve, ConstraintsThatLeaveNoCutsAreRefused) {
   problem.constraints.keep_together = {{LayerIndex{0}, LayerIndex{4}}};
   const Result<JointAnswer> refused = solve(problem, {}, made.evaluator());
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(refused.error().message, HasSubstr("leave 1 places to cut"));
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooManyStages);
+  EXPECT_EQ(refused.error().where.key, "keep_together");
+  EXPECT_THAT(refused.error().message, HasSubstr("leave 1 place to cut, 3 stages need 2"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--keep-together"));
+  problem.constraints.forbidden_cuts = {LayerIndex{5}};
+  const Error none = solve(problem, {}, made.evaluator()).error();
+  EXPECT_THAT(none.message, HasSubstr("leave 0 places to cut"));
+  EXPECT_THAT(none.hint, HasSubstr("--keep-together or --forbid-cut"));
   problem.constraints.keep_together = {{LayerIndex{0}, LayerIndex{6}}};
   EXPECT_THAT(solve(problem, {}, made.evaluator()).error().message, HasSubstr("no layer 6"));
+}
+
+TEST(JointSolve, MessagesSayWhatWasLeftToChoose) {
+  MadeProblem made = equal_layers(6, 3, 4);
+  JointProblem problem = made.problem(30);
+  EXPECT_THAT(solve(problem, {}, made.evaluator()).error().message,
+              HasSubstr("even with the best cuts and recomputation it misses"));
+  problem.constraints.recompute_everything = true;
+  EXPECT_THAT(solve(problem, {}, made.evaluator()).error().message,
+              HasSubstr("the best cuts, everything recomputed,"));
+  problem.constraints.recompute_everything = false;
+  for (JointLayer& layer : made.layers) layer.choices.clear();
+  const Error error = solve(problem, {}, made.evaluator()).error();
+  EXPECT_THAT(error.message, HasSubstr("the best cuts, nothing recomputed,"));
+  EXPECT_THAT(error.hint, HasSubstr("--recompute none"));
 }
 
 TEST(JointSolve, EverythingRecomputesIfItMust) {

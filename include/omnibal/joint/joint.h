@@ -163,8 +163,9 @@ struct JointAnswer {
 ///
 /// So for GPipe and 1F1B. For other schedules (a rank runs several stages, or backwards are split)
 /// the plans are all there are where they are few; else the seeds and what local moves make of them
-/// by the schedule's own step time (and the seeds with the paper's recomputation); lower_bound_s is then the mean or the heaviest layer, or for a
-/// stage a rank the least bottleneck without a memory limit. They know no kMegatron.
+/// by the schedule's own step time (and the seeds with the paper's recomputation); lower_bound_s is
+/// then the mean or the heaviest layer, or for a stage a rank the least bottleneck without a memory
+/// limit. They know no kMegatron.
 ///
 /// Errors: kTooManyStages (of the layers, or of the places to cut that constraints leave);
 /// kMemoryInfeasible (the stage or rank that lacks most, the bytes, a limit that fits: the least
