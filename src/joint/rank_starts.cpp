@@ -27,17 +27,17 @@ LeastBottleneck fastest_stages(const RankSearch& search) {
 }
 
 StageEnds least_full_stages(const RankSearch& search) {
-  const JointProblem& problem = search.setting.problem;
-  const CutGrid& grid = search.setting.grid;
-  if (problem.chunks == 1) {
-    return least_full_cuts(
-        grid, [&](const StageSpan& span) { return search.plan.least_peak_bytes(span); });
-  }
-  JointProblem freely = problem;
+  JointProblem freely = search.setting.problem;
   freely.constraints.recompute_everything = false;
   const auto models = stage_models(freely, search.tables, search.setting.scale);
-  return least_full_cuts(
-      grid, [&](const StageSpan& span) { return models.front()->least_peak_bytes(span); });
+  return least_full_cuts(search.setting.grid, [&](const StageSpan& span) {
+    return models.front()->least_peak_bytes(span);
+  });
+}
+
+StageEnds least_full_ranks(const RankSearch& search) {
+  return least_full_cuts(search.setting.grid,
+                         [&](const StageSpan& span) { return search.plan.least_peak_bytes(span); });
 }
 
 /// Cuts near even shares of the work, what a rank got too much of in its first stages taken off its

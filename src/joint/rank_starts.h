@@ -22,9 +22,11 @@ struct RankSearch {
 /// Cuts whose stages, each by itself, are fastest if memory had no end.
 LeastBottleneck fastest_stages(const RankSearch& search);
 
-/// Cuts whose fullest stage, each by itself, is least full: with a stage a rank, the cuts that need
-/// least of all.
+/// Cuts whose fullest stage, each by itself with a whole backward, is least full.
 StageEnds least_full_stages(const RankSearch& search);
+
+/// With a stage a rank: the cuts that need least of all.
+StageEnds least_full_ranks(const RankSearch& search);
 
 /// Cuts at which every stage ends where it should if ranks were equal, as near as layers allow,
 /// what a rank got too much of in its first stages taken off its later ones. They may be off the

@@ -230,16 +230,17 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
     pool.offer(starts.back(), fewer->choices);
   }
   judge_moves(search, starts, pool);
-  offer_seeds(search, pool);
   if (pool.num_judged() == 0) {
     starts.push_back(least_full_stages(search));
-    const StageEnds least = moved_to_fit(search, starts);
-    judge_moves(search, {least}, pool);
+    std::vector<StageEnds> fitted{moved_to_fit(search, starts)};
+    const bool is_least = search.setting.problem.chunks == 1;
+    if (is_least) fitted.push_back(least_full_ranks(search));
+    judge_moves(search, fitted, pool);
     if (pool.num_judged() == 0) {
-      const bool is_least = search.setting.problem.chunks == 1;
-      return nothing_fits(search, least, is_least ? Chosen::kCuts : Chosen::kCutsFound);
+      return nothing_fits(search, fitted.back(), is_least ? Chosen::kCuts : Chosen::kCutsFound);
     }
   }
+  offer_seeds(search, pool);
   PlanBounds bounds{{simple_bottleneck(search), kNever}, simple_path(search)};
   // A stage a rank: its program without a limit is a bound, and with one where it fits.
   if (search.setting.problem.chunks == 1) bounds.bottleneck.lower = fastest.bottleneck.lower;
