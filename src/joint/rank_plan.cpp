@@ -4,6 +4,18 @@
 #include <algorithm>
 
 namespace omnibal::joint {
+namespace {
+
+/// Whether a rank might be: not if it can hold all layers and all micro-batches, twice.
+bool is_short_of_memory(const JointProblem& problem, const StageTables& tables) {
+  if (!problem.memory_limit_bytes) return false;
+  const StageSpan all{0, 0, tables.num_layers()};
+  const std::int64_t layers = tables.static_bytes(all) + problem.constraints.last_stage.bytes;
+  const std::int64_t left = *problem.memory_limit_bytes - layers;
+  return left < 0 || left / 2 / problem.num_micro_batches < tables.activation_bytes(all);
+}
+
+}  // namespace
 
 RankPlan::RankPlan(const JointProblem& problem, const RankLayout& layout, const StageTables& tables,
                    const TickScale& scale, RankCare care)
@@ -14,7 +26,7 @@ RankPlan::RankPlan(const JointProblem& problem, const RankLayout& layout, const 
       steps_(layout.schedule),
       recompute_(layout, tables, problem.layers, scale, problem.constraints.recompute_everything,
                  care),
-      is_limited_(problem.memory_limit_bytes || problem.constraints.recompute_everything),
+      is_limited_(is_short_of_memory(problem, tables) || problem.constraints.recompute_everything),
       last_(layout.ranks.size()),
       weight_grad_{0} {
   for (const JointLayer& layer : layers_) {

@@ -38,6 +38,8 @@ class RankPlan : public PlanModel {
   Ticks path_with(const StageEnds& ends, const LayerChoices& choices);
   bool was_cut_off() const { return recompute_.was_cut_off(); }
   bool has_near_kinds() const { return recompute_.has_near_kinds(); }
+  /// There may be recomputation.
+  bool is_limited() const { return is_limited_; }
   /// How dear a question is: more where layers differ.
   std::int64_t effort() const { return is_limited_ ? recompute_.effort() : 1; }
 
@@ -56,7 +58,7 @@ class RankPlan : public PlanModel {
   const TickScale& scale_;
   AlikeSteps steps_;
   RankRecompute recompute_;
-  bool is_limited_ = true;  // there may be recomputation
+  bool is_limited_ = true;
   /// The last answer of each rank: a move changes few ranks.
   struct Last {
     RankSpans spans;

@@ -140,8 +140,7 @@ std::optional<JointPlan> with_fewer_choices(const SearchSetting& setting) {
 /// not that of least time, but may lie where the step does not wait for it.
 void offer_seeds(const RankSearch& search, PlanPool& pool) {
   const SearchSetting& setting = search.setting;
-  const bool is_free = !setting.problem.memory_limit_bytes;
-  if (is_free || setting.problem.constraints.recompute_everything) return;
+  if (!search.plan.is_limited() || setting.problem.constraints.recompute_everything) return;
   const auto is_slower = [&](Ticks path) {
     return setting.options.alike && pool.num_judged() > 0 &&
            setting.scale.seconds(path) > pool.least_makespan_s();
@@ -209,7 +208,7 @@ void start_by_kinds(const RankSearch& search, std::vector<StageEnds>& starts, Pl
 void judge_moves(const RankSearch& search, std::vector<StageEnds> starts, PlanPool& pool) {
   if (search.plan.has_near_kinds()) {
     for (StageEnds& ends : typical_cuts(search)) starts.push_back(std::move(ends));
-    if (search.setting.problem.memory_limit_bytes) start_by_kinds(search, starts, pool);
+    if (search.plan.is_limited()) start_by_kinds(search, starts, pool);
   }
   judge_starts(search, starts, pool);
 }

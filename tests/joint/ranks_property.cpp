@@ -202,7 +202,7 @@ TEST(RanksProperty, AnswerIsTheBestOfAllCutsOnSmallLists) {
 TEST(RanksProperty, NamedChoicesAreWeighedToo) {
   PhiloxRng rng(75, RngStream::kTest);
   Seen seen;
-  for (std::size_t i = 0; i < 120; ++i) {
+  for (std::size_t i = 0; i < 132; ++i) {
     check_small_case(small_case(rng, i, 6, true), i, seen);
   }
   EXPECT_GT(seen.named, 20);
