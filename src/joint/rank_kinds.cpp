@@ -9,8 +9,8 @@
 namespace omnibal::joint {
 namespace {
 
-/// Tolerances of near kinds; with the first that leaves so few kinds that all of them are searched.
-constexpr std::array kTolerances = {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4};
+/// Tolerances of near kinds where more kinds than these few differ; the first that leaves so few.
+constexpr std::array kTolerances = {1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4};
 constexpr std::size_t kFewKinds = 8;
 
 void sort_by_saving(std::vector<RankOption>& options) {
@@ -171,11 +171,12 @@ void RankKinds::sum_up(std::size_t num_layers) {
 }
 
 RankKinds near_kinds(std::span<const JointLayer> layers, const TickScale& scale) {
+  RankKinds kinds(layers, scale, 0);
   for (const double tolerance : kTolerances) {
-    RankKinds kinds(layers, scale, tolerance);
-    if (kinds.size() <= kFewKinds || tolerance == kTolerances.back()) return kinds;
+    if (kinds.size() <= kFewKinds) break;
+    kinds = RankKinds(layers, scale, tolerance);
   }
-  return {layers, scale, 0};
+  return kinds;
 }
 
 std::vector<JointLayer> typical_layers(std::span<const JointLayer> layers, const TickScale& scale) {
