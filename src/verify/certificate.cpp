@@ -27,8 +27,8 @@ Result<plan::Plan> certified_plan(const plan::PlanReader& plan,
   certified.data_options.limits.token_cap = caps.tokens;
   certified.micro_batches = plan.steps()->micro_batches;
   certified.schedule = pipeline.schedule.kind;
-  certified.chunks =
-      static_cast<std::int32_t>(pipeline.schedule.stage_rank.size() / pipeline.schedule.ranks.size());
+  certified.chunks = static_cast<std::int32_t>(pipeline.schedule.stage_rank.size() /
+                                               pipeline.schedule.ranks.size());
   certified.profile = *plan.profile();
   certified.cuts = pipeline.cuts;
   certified.recompute = pipeline.recompute;
@@ -47,18 +47,17 @@ Result<bool> is_of_this_version(const JsonFields& root) {
 
 /// A move per cut of the plan, and the gap between the two figures.
 Status check_shape(const plan::PlanPipeline& pipeline, const Json& certificate) {
-  OMNIBAL_ASSIGN(
-      const Json* cuts,
-      JsonFields(certificate, plan::plan_document_name(), "certificate").array("cuts"));
+  OMNIBAL_ASSIGN(const Json* cuts,
+                 JsonFields(certificate, plan::plan_document_name(), "certificate").array("cuts"));
   if (cuts->size() != pipeline.cuts.size()) {
     return violation("certificate.cuts has {} entries, partition.cuts {}", cuts->size(),
                      pipeline.cuts.size());
   }
   for (std::size_t c = 0; c < cuts->size(); ++c) {
     const std::string place = fmt::format("certificate.cuts[{}]", c);
-    OMNIBAL_ASSIGN(const std::int64_t cut,
-                   JsonFields((*cuts)[c], plan::plan_document_name(), place)
-                       .integer("cut", 1, INT32_MAX));
+    OMNIBAL_ASSIGN(
+        const std::int64_t cut,
+        JsonFields((*cuts)[c], plan::plan_document_name(), place).integer("cut", 1, INT32_MAX));
     if (cut == pipeline.cuts[c].value()) continue;
     return violation("{} is of layer {}, partition.cuts[{}] is {}", place, cut, c,
                      pipeline.cuts[c].value());

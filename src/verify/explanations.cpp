@@ -31,10 +31,39 @@ Status check_zero3(const Json& zero3, double gpus) {
   return {};
 }
 
+bool is_null(const Json& options, const char* key) {
+  return options.contains(key) && options.at(key).is_null();
+}
+
+/// A search was made for sizes that were not given, and for a schedule of several ranks.
+bool was_searched(const Json& options, std::int64_t pp) {
+  return options.contains("hours") || is_null(options, "tp") || is_null(options, "pp") ||
+         is_null(options, "dp") || (pp > 1 && is_null(options, "schedule"));
+}
+
+/// Nothing that was asked for is missing.
+Status check_asked(const JsonFields& root, std::int64_t pp) {
+  OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
+  OMNIBAL_ASSIGN(
+      const Json* options,
+      JsonFields(*provenance, plan::plan_document_name(), "provenance").object("options"));
+  const JsonFields asked(*options, plan::plan_document_name(), "provenance.options");
+  OMNIBAL_ASSIGN(const std::string layout, asked.text_or("layout", "integrated"));
+  for (const auto& [key, is_asked] :
+       {std::pair("layouts", layout != "integrated"), std::pair("zero3", asked.has("zero3")),
+        std::pair("search", was_searched(*options, pp))}) {
+    if (is_asked && !root.has(key)) {
+      return violation("plan.json lacks \"{}\", provenance.options asks for it", key);
+    }
+  }
+  return {};
+}
+
 /// Comparisons that a plan has only where they were asked for.
 Result<std::string> check_comparisons(const plan::PlanReader& plan,
                                       const plan::PlanPipeline& pipeline) {
   const JsonFields root(plan.document(), plan::plan_document_name());
+  OMNIBAL_RETURN_IF_ERROR(check_asked(root, pipeline.sizes.pp));
   std::string checked;
   if (root.has("zero3")) {
     OMNIBAL_ASSIGN(const Json* zero3, root.object("zero3"));
@@ -74,6 +103,20 @@ Status check_gap(const Json& certificate, double bottleneck_s) {
     return violation("certificate.gap is {}, not {}", gap, bottleneck_s / bound_s - 1);
   }
   return {};
+}
+
+Status check_shares(const Json& object, const std::string& place) {
+  OMNIBAL_ASSIGN(const Json* shares,
+                 JsonFields(object, plan::plan_document_name(), place).object("shares"));
+  const JsonFields fields(*shares, plan::plan_document_name(), place + ".shares");
+  OMNIBAL_ASSIGN(const double idle, fields.number("idle", 0, 1));
+  double sum = idle;
+  for (const char* share : {"model", "replicated", "tensor", "recompute"}) {
+    OMNIBAL_ASSIGN(const double part, fields.number(share, -1, 2));
+    sum += part;
+  }
+  if (std::abs(sum - 1) <= kRounding || (idle == 0 && sum > 1)) return {};
+  return violation("{}.shares add up to {}", place, sum);
 }
 
 codec::Json schedule_of(const plan::PlanPipeline& pipeline) {

@@ -3,11 +3,11 @@
 // The comparison of layouts: the integrated one is the plan itself, the others agree with
 // themselves.
 #include <algorithm>
-#include <cmath>
 
 #include "checks.h"
 #include "model_claims.h"
 #include "omnibal/plan/layout.h"
+#include "omnibal/schedule/layout.h"
 
 namespace omnibal::verify {
 namespace {
@@ -31,6 +31,10 @@ Status check_bounds(const Json& layout, const std::string& place) {
     return violation("{}: {} GPU days are below their bound {}", place, gpu_days, least_days);
   }
   OMNIBAL_ASSIGN(const Json* certificate, fields.object("certificate"));
+  const JsonFields certified = fields_of(*certificate, place + ".certificate");
+  OMNIBAL_RETURN_IF_ERROR(certified.boolean("proven"));
+  OMNIBAL_RETURN_IF_ERROR(certified.array("cuts"));
+  OMNIBAL_RETURN_IF_ERROR(positive(*certificate, "step_s", place + ".certificate"));
   OMNIBAL_ASSIGN(const double slowest_s, positive(*certificate, "bottleneck_s", place));
   return check_gap(*certificate, slowest_s);
 }
@@ -48,17 +52,28 @@ Status check_layers(const Json& layout, std::int64_t num_layers, const std::stri
   return {};
 }
 
-/// Parts of one time.
-Status check_shares(const Json& layout, const std::string& place) {
-  OMNIBAL_ASSIGN(const Json* shares, fields_of(layout, place).object("shares"));
-  const JsonFields fields = fields_of(*shares, place + ".shares");
-  double sum = 0;
-  for (const char* share : {"model", "replicated", "tensor", "recompute", "idle"}) {
-    OMNIBAL_ASSIGN(const double part, fields.number(share, -1, 1));
-    sum += part;
+/// A schedule and a place of the tower that there are, and a peak within memory.
+Status check_pipeline(const plan::PlanReader& plan, const Json& layout, const std::string& place) {
+  const JsonFields fields = fields_of(layout, place);
+  OMNIBAL_ASSIGN(const Json* schedule, fields.object("schedule"));
+  const JsonFields spec = fields_of(*schedule, place + ".schedule");
+  OMNIBAL_ASSIGN(const std::string kind, spec.text("kind"));
+  OMNIBAL_RETURN_IF_ERROR(spec.integer("chunks", 1, INT32_MAX));
+  if (!schedule::parse_schedule_kind(kind)) {
+    return violation("{}: there is no schedule \"{}\"", place, kind);
   }
-  if (std::abs(sum - 1) <= kRounding) return {};
-  return violation("{}.shares add up to {}", place, sum);
+  OMNIBAL_ASSIGN(const std::int64_t limit,
+                 fields_of(plan.document(), "").integer("memory_bytes", 0, INT64_MAX));
+  OMNIBAL_RETURN_IF_ERROR(fields.integer("peak_bytes", 0, limit));
+  if (!fields.has("vision")) return {};
+  OMNIBAL_ASSIGN(const Json* vision, fields.object("vision"));
+  const JsonFields tower = fields_of(*vision, place + ".vision");
+  OMNIBAL_ASSIGN(const std::string where, tower.text("place"));
+  for (const char* size : {"tp", "ranks"}) {
+    OMNIBAL_RETURN_IF_ERROR(tower.integer(size, 1, INT32_MAX));
+  }
+  if (schedule::parse_vision_place(where)) return {};
+  return violation("{}: a tower has no place \"{}\"", place, where);
 }
 
 /// What the plan's own sections say, in the terms of a layout.
@@ -114,6 +129,7 @@ Status check_ranked(const plan::PlanReader& plan, const plan::PlanPipeline& pipe
   OMNIBAL_RETURN_IF_ERROR(check_bounds(layout, place));
   OMNIBAL_RETURN_IF_ERROR(
       check_layers(layout, static_cast<std::int64_t>(plan.profile()->layers.size()), place));
+  OMNIBAL_RETURN_IF_ERROR(check_pipeline(plan, layout, place));
   OMNIBAL_RETURN_IF_ERROR(check_shares(layout, place));
   OMNIBAL_RETURN_IF_ERROR(check_reason(layout, place));
   if (name != to_string(plan::Layout::kIntegrated)) return {};

@@ -19,6 +19,9 @@ Status check_search(const plan::PlanReader& plan, const codec::Json& search);
 
 /// `gap` of a certificate follows from its lower_bound_s, which is not above `bottleneck_s`.
 Status check_gap(const codec::Json& certificate, double bottleneck_s);
+/// `shares` of an object are parts of one time; what is left after the others is idle, but never
+/// below 0.
+Status check_shares(const codec::Json& object, const std::string& place);
 /// A number above 0.
 Result<double> positive(const codec::Json& object, std::string_view key, const std::string& place);
 /// The schedule with its chunks, as plan.json writes it.

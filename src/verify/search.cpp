@@ -38,15 +38,17 @@ Status check_shape(const Json& shape, std::int64_t gpus, const std::string& plac
   return {};
 }
 
-/// The first candidate has the plan's sizes, schedule, micro-batches and caps.
+/// The first candidate has the plan's sizes, schedule and caps, and its micro-batches where they
+/// follow from caps that were chosen.
 Status check_best(const plan::PlanReader& plan, const Json& best) {
   const std::string place = "search.candidates[0]";
   const JsonFields root = fields_of(plan.document(), "");
   OMNIBAL_ASSIGN(const Json* limits, root.object("limits"));
   OMNIBAL_ASSIGN(const Json* parallel, root.object("parallel"));
   OMNIBAL_ASSIGN(const Json* schedule, root.object("schedule"));
-  OMNIBAL_RETURN_IF_ERROR(
-      agree_all(best, {{"parallel", *parallel}, {"schedule", *schedule}}, place));
+  Json sizes = *parallel;
+  if (!limits->contains("explanation")) sizes.erase("micro_batches");
+  OMNIBAL_RETURN_IF_ERROR(agree_all(best, {{"parallel", sizes}, {"schedule", *schedule}}, place));
   for (const char* cap : {"vision_cap", "token_cap"}) {
     OMNIBAL_ASSIGN(const std::int64_t own, fields_of(*limits, "limits").integer(cap, 1, INT64_MAX));
     OMNIBAL_RETURN_IF_ERROR(agree_all(best, {{cap, own}}, place));
@@ -63,7 +65,7 @@ Status check_candidate(const plan::PlanReader& plan, const Json& candidate,
   OMNIBAL_RETURN_IF_ERROR(fields.integer("peak_bytes", 0, limit));
   OMNIBAL_RETURN_IF_ERROR(fields.integer("rejected", 0, INT64_MAX));
   OMNIBAL_RETURN_IF_ERROR(fields.boolean("refined"));
-  OMNIBAL_RETURN_IF_ERROR(fields.object("shares"));
+  OMNIBAL_RETURN_IF_ERROR(check_shares(candidate, place));
   OMNIBAL_RETURN_IF_ERROR(positive(candidate, "seconds_per_sample", place));
   OMNIBAL_RETURN_IF_ERROR(positive(candidate, "gpu_days", place));
   return {};
@@ -83,8 +85,7 @@ Status check_search(const plan::PlanReader& plan, const Json& search) {
     OMNIBAL_RETURN_IF_ERROR(check_candidate(plan, (*candidates)[i], place));
   }
   for (std::size_t i = 0; i < refused->size(); ++i) {
-    OMNIBAL_RETURN_IF_ERROR(
-        check_shape((*refused)[i], gpus, fmt::format("search.refused[{}]", i)));
+    OMNIBAL_RETURN_IF_ERROR(check_shape((*refused)[i], gpus, fmt::format("search.refused[{}]", i)));
   }
   return check_best(plan, (*candidates)[0]);
 }

@@ -23,8 +23,8 @@ Result<double> seconds_with(const plan::PlanReader& plan, const plan::PlanPipeli
                             const cost::Profile& profile, const plan::CutsAndChoices& choice,
                             int threads) {
   plan::StepPipeline steps = pipeline.steps;
-  steps.stages = simulate::chosen_stage_costs(simulate::pipeline_layers(profile), choice.cuts,
-                                              choice.choices);
+  steps.stages =
+      simulate::chosen_stage_costs(simulate::pipeline_layers(profile), choice.cuts, choice.choices);
   OMNIBAL_ASSIGN(steps.end, simulate::step_end({profile, choice.cuts, pipeline.schedule,
                                                 pipeline.cluster, pipeline.sizes},
                                                pipeline.update));
@@ -40,9 +40,8 @@ Status check_fits(const plan::PlanReader& plan, const plan::PlanPipeline& pipeli
       pipeline.schedule, cost::with_choices(*plan.profile(), choice.choices),
       {static_cast<double>(caps.vision_units), tokens, tokens * tokens}, choice.cuts,
       cost::spares_memory(choice.choices));
-  OMNIBAL_ASSIGN(const std::int64_t limit,
-                 JsonFields(plan.document(), plan::plan_document_name())
-                     .integer("memory_bytes", 0, INT64_MAX));
+  OMNIBAL_ASSIGN(const std::int64_t limit, JsonFields(plan.document(), plan::plan_document_name())
+                                               .integer("memory_bytes", 0, INT64_MAX));
   const std::int64_t peak =
       std::ranges::max_element(found.ranks, {}, &metrics::RankSummary::peak_bytes)->peak_bytes;
   if (peak <= limit) return {};
@@ -100,8 +99,7 @@ Finding check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline
                      asked.size());
   }
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    OMNIBAL_RETURN_IF_ERROR(
-        check_case(plan, pipeline, (*cases)[i], asked[i], i, options.threads));
+    OMNIBAL_RETURN_IF_ERROR(check_case(plan, pipeline, (*cases)[i], asked[i], i, options.threads));
   }
   return fmt::format("{} cases of other layer times simulated", asked.size());
 }

@@ -308,7 +308,6 @@ def a_better_case(document):
     (assign(["limits", "chosen_by"], "paper"), "limits", "provenance.options says given"),
     (take_out(["layout"]), "parallel", "layout missing"),
     (take_out(["prediction"]), "prediction", "prediction missing"),
-    (take_out(["steps", "row_order"]), "epochs", "row_order missing"),
 ])
 def test_a_claim_that_lies_is_named(plan, change, check, complaint):
     edit_document(plan, change)
@@ -339,6 +338,13 @@ def integrated(change):
     return apply
 
 
+def spread(change):
+    """`change` of the best layout with a tower of its own."""
+    def apply(document):
+        change(next(one for one in document["layouts"]["ranked"] if "vision" in one))
+    return apply
+
+
 def without_the_own_layout(document):
     layouts = document["layouts"]
     layouts["ranked"] = [one for one in layouts["ranked"] if one["layout"] != "integrated"]
@@ -356,7 +362,7 @@ def without_the_own_layout(document):
     (integrated(assign(["bound", "gpu_days"], 1e-9)), "explanations", "bound.gpu_days"),
     (integrated(take_out(["layout"])), "explanations", "layout missing"),
     (integrated(assign(["layout"], "god")), "explanations", 'there is no layout "god"'),
-    (integrated(double(["shares", "model"])), "explanations", "shares add up to"),
+    (integrated(assign(["shares", "model"], 0.01)), "explanations", "shares add up to"),
     (without_the_own_layout, "explanations", "does not hold the plan's own layout"),
     (assign(["layouts", "best"], "god"), "explanations", "layouts.best"),
     (assign(["layouts", "ranked"], []), "explanations", "layouts.ranked"),
@@ -369,6 +375,15 @@ def without_the_own_layout(document):
     (double(["search", "candidates", 1, "parallel", "tp"]), "explanations", "GPUs, not of 8"),
     (take_out(["search", "candidates", 0, "schedule"]), "explanations", "schedule missing"),
     (double(["search", "gpus"]), "explanations", "GPUs, not of 16"),
+    (take_out(["search", "candidates", 1, "shares", "idle"]), "explanations", "idle missing"),
+    (take_out(["search"]), "explanations", 'lacks "search"'),
+    (take_out(["layouts"]), "explanations", 'lacks "layouts"'),
+    (take_out(["zero3"]), "explanations", 'lacks "zero3"'),
+    (spread(assign(["vision", "place"], "god")), "explanations", 'no place "god"'),
+    (spread(assign(["schedule", "kind"], "god")), "explanations", 'no schedule "god"'),
+    (spread(assign(["peak_bytes"], 10**12)), "explanations", "peak_bytes"),
+    (spread(assign(["cuts"], [30, 20, 10])), "explanations", "cuts does not rise"),
+    (spread(take_out(["certificate", "cuts"])), "explanations", "cuts missing"),
     (assign(["limits", "chosen_by"], "given"), "limits", "provenance.options says auto"),
     (take_out(["limits", "explanation"]), "limits", "limits.explanation is not there"),
     (assign(["limits", "explanation", "tokens", "binds"], "god"), "limits", 'called "god"'),
