@@ -43,7 +43,8 @@ std::string counts_table(const SizeSearch& search) {
   std::vector<std::vector<std::string>> rows = {{"GPUs", "tp x pp x dp", "hours", "GPU days"}};
   for (const plan::SizeChoice& choice : search.looked_at) {
     if (choice.ranked.empty()) {
-      rows.push_back({fmt::format("{}", choice.gpus), "do not fit"});
+      // More devices hold more: that is what the halving of fewest_gpus rests on.
+      rows.push_back({fmt::format("up to {}", choice.gpus), "do not fit"});
       continue;
     }
     const plan::SizeCandidate& best = choice.best();
