@@ -149,8 +149,10 @@ Result<std::vector<std::int64_t>> read_cuts(const Json& row, std::int64_t num_la
 }
 
 /// Rows from +schedule on (+joint on, where the plan's schedule is the paper's) have the plan's
-/// cuts; those before are of a stage a rank, and change them only in +model and +joint.
-Status check_cuts(const Json& rows, const plan::PlanPipeline& pipeline, bool other_schedule) {
+/// cuts and need its memory; those before are of a stage a rank, and change them only in +model and
+/// +joint.
+Status check_cuts(const Json& rows, const plan::PlanPipeline& pipeline, std::int64_t peak_bytes,
+                  bool other_schedule) {
   const auto num_layers = static_cast<std::int64_t>(pipeline.profile.layers.size());
   const std::vector<std::int32_t> own = partition::first_layers(pipeline.cuts);
   std::vector<std::int64_t> before;
@@ -160,9 +162,12 @@ Status check_cuts(const Json& rows, const plan::PlanPipeline& pipeline, bool oth
     const std::string place = fmt::format("ablation[{}]", i);
     has_own = has_own || name == (other_schedule ? "+schedule" : "+joint");
     if (has_own) {
-      OMNIBAL_RETURN_IF_ERROR(agree_all(rows[i], {{"cuts", own}}, place));
+      OMNIBAL_RETURN_IF_ERROR(
+          agree_all(rows[i], {{"cuts", own}, {"peak_bytes", peak_bytes}}, place));
       continue;
     }
+    OMNIBAL_RETURN_IF_ERROR(
+        JsonFields(rows[i], plan::plan_document_name(), place).integer("peak_bytes", 0, INT64_MAX));
     OMNIBAL_ASSIGN(std::vector<std::int64_t> cuts,
                    read_cuts(rows[i], num_layers, pipeline.sizes.pp, place));
     const bool may_change =
@@ -201,7 +206,11 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root, with_packs));
   OMNIBAL_RETURN_IF_ERROR(check_baseline(read.front(), epoch.gpus, counts));
   OMNIBAL_RETURN_IF_ERROR(check_same_steps(read, epoch.gpus));
-  OMNIBAL_RETURN_IF_ERROR(check_cuts(*rows, pipeline, other_schedule));
+  OMNIBAL_ASSIGN(const Json* prediction, root.object("prediction"));
+  OMNIBAL_ASSIGN(const std::int64_t peak_bytes,
+                 JsonFields(*prediction, plan::plan_document_name(), "prediction")
+                     .integer("peak_bytes", 0, INT64_MAX));
+  OMNIBAL_RETURN_IF_ERROR(check_cuts(*rows, pipeline, peak_bytes, other_schedule));
   pipeline.steps.links.clear();
   pipeline.steps.end = {};
   const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);

@@ -304,6 +304,8 @@ def a_better_case(document):
     (assign(["ablation", -3, "cuts"], [1, 2, 3]), "ablation", "cuts"),
     (assign(["ablation", -2, "cuts"], [1, 2, 3]), "ablation", "cuts"),
     (take_out(["ablation", -2, "cuts"]), "ablation", "cuts"),
+    (double(["ablation", -1, "peak_bytes"]), "ablation", "peak_bytes"),
+    (take_out(["ablation", 0, "peak_bytes"]), "ablation", "peak_bytes missing"),
     (assign(["limits", "chosen_by"], "god"), "limits", "neither given, paper nor auto"),
     (assign(["limits", "chosen_by"], "paper"), "limits", "provenance.options says given"),
     (take_out(["layout"]), "parallel", "layout missing"),
