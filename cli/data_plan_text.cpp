@@ -82,10 +82,10 @@ std::string worst_pack_text(const plan::WorstPack& worst) {
 std::string steps_text(const plan::DataPlan& data) {
   const steps::StepTable& table = *data.steps;
   const steps::StepSummary& summary = *data.step_summary;
-  std::string text =
-      fmt::format("\n{} steps of {} micro-batches on {} ranks, {:.1f} +- {:.1f} samples a step\n",
-                  summary.count, summary.micro_batches, table.dp, summary.samples_per_step.mean,
-                  summary.samples_per_step.std);
+  std::string text = fmt::format(
+      "\n{} of {} on {}, {:.1f} +- {:.1f} samples a step\n", counted(summary.count, "step"),
+      counted(summary.micro_batches, "micro-batch"), counted(table.dp, "rank"),
+      summary.samples_per_step.mean, summary.samples_per_step.std);
   if (summary.zero_weight_packs > 0) {
     text +=
         fmt::format("  the last step ends with {} zero-weight packs\n", summary.zero_weight_packs);

@@ -16,7 +16,7 @@ std::string tower_text(const plan::LayoutPrediction& layout) {
   if (!layout.tower) return "in the pipeline";
   const plan::SpreadTower& tower = *layout.tower;
   const std::string where = tower.place == schedule::VisionPlace::kApart
-                                ? fmt::format("on {} ranks of its own", tower.ranks)
+                                ? fmt::format("on {} of its own", counted(tower.ranks, "rank"))
                                 : std::string(schedule::to_string(tower.place));
   return fmt::format("{}, tp {}", where, tower.tp);
 }

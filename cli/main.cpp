@@ -56,10 +56,19 @@ Context make_context(const CommonOptions& common) {
               }};
 }
 
+/// Lower rooms name a value as files do ("chunks"); typed, it is the flag's.
+Error with_flag_name(Error error, const Command& command) {
+  if (error.code != ErrorCode::kInvalidArgument || !error.where.file.empty()) return error;
+  std::string name = "--" + error.where.key;
+  std::ranges::replace(name, '_', '-');
+  if (std::ranges::find(command.flags, name, &Flag::name) == command.flags.end()) return error;
+  return std::move(error).at_key(name);
+}
+
 int run(const Command& command, const CommonOptions& common) {
   const auto began = std::chrono::steady_clock::now();
   Result<Output> output = command.run(make_context(common));
-  if (!output) return print_error(output.error(), common.json);
+  if (!output) return print_error(with_flag_name(output.error(), command), common.json);
   clear_progress_bar();
   if (!common.json) {
     fmt::print("{}", output->text);

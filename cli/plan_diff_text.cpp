@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+
 #include "cli/text_table.h"
 #include "omnibal/plan/plan_diff.h"
 #include "omnibal/plan/plan_directory.h"
@@ -26,9 +31,28 @@ std::string change_text(const plan::PlanChange& change) {
   return fmt::format("{:+.1f} %", 100 * (*change.ratio - 1));
 }
 
+constexpr std::array<std::string_view, 3> kGain = {"prediction.gpu_days", "prediction.step_s",
+                                                   "prediction.peak_bytes"};
+
+/// First what is gained, then what is otherwise. What explains the caps is left to --json.
+std::vector<plan::PlanChange> in_order(const std::vector<plan::PlanChange>& changes) {
+  std::vector<plan::PlanChange> shown;
+  const auto is_gain = [](const plan::PlanChange& change) {
+    return std::ranges::find(kGain, change.key) != kGain.end();
+  };
+  for (const std::string_view key : kGain) {
+    const auto found = std::ranges::find(changes, key, &plan::PlanChange::key);
+    if (found != changes.end()) shown.push_back(*found);
+  }
+  std::ranges::copy_if(changes, std::back_inserter(shown), [&](const plan::PlanChange& change) {
+    return !is_gain(change) && !change.key.starts_with("limits.explanation");
+  });
+  return shown;
+}
+
 std::string changes_table(const std::vector<plan::PlanChange>& changes) {
   std::vector<std::vector<std::string>> rows = {{"", "there", "here", ""}};
-  for (const plan::PlanChange& change : changes) {
+  for (const plan::PlanChange& change : in_order(changes)) {
     rows.push_back(
         {change.key, value_text(change.other), value_text(change.now), change_text(change)});
   }

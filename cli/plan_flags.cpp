@@ -43,8 +43,9 @@ std::vector<Flag> resource_flags(PlanFlags& flags) {
       {.name = "--zero3",
        .target = &flags.zero3,
        .help = "Predict the same corpus on ZeRO-3 too, each device a data-parallel rank at so "
-               "many TFLOP/s, collectives included",
-       .value_name = "TFLOPS"},
+               "many TFLOP/s, at most its peak, collectives included",
+       .value_name = "TFLOPS",
+       .above = 0},
       {.name = "--profile",
        .target = &flags.profile,
        .help = "Measured layer costs to use instead of the analytic ones",

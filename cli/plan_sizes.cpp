@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "cli/options/model_flags.h"
@@ -43,6 +42,11 @@ std::string candidates_table(const plan::SizeChoice& choice) {
 std::string counts_table(const SizeSearch& search) {
   std::vector<std::vector<std::string>> rows = {{"GPUs", "tp x pp x dp", "hours", "GPU days"}};
   for (const plan::SizeChoice& choice : search.looked_at) {
+    if (choice.ranked.empty()) {
+      // More devices hold more: that is what the halving of fewest_gpus rests on.
+      rows.push_back({fmt::format("up to {}", choice.gpus), "do not fit"});
+      continue;
+    }
     const plan::SizeCandidate& best = choice.best();
     rows.push_back({fmt::format("{}", choice.gpus),
                     fmt::format("{} x {} x {}", best.sizes.tp, best.sizes.pp, best.sizes.dp),
@@ -59,7 +63,8 @@ std::vector<Flag> size_flags(SizeFlags& flags) {
           {.name = "--hours",
            .target = &flags.hours,
            .help = "Use the fewest devices with which an epoch takes at most so many hours",
-           .value_name = "H"},
+           .value_name = "H",
+           .above = 0},
           count_flag("--tp", &flags.tp, "Tensor-parallel size"),
           count_flag("--pp", &flags.pp, "Pipeline stages"),
           count_flag("--dp", &flags.dp,
@@ -72,11 +77,6 @@ Status check_flags(const SizeFlags& flags) {
     return Error(ErrorCode::kInvalidArgument, "how many devices are there?")
         .at_key("--gpus")
         .with_hint("give --gpus N, or --hours H for the fewest that are fast enough");
-  }
-  if (flags.hours && !(*flags.hours > 0 && std::isfinite(*flags.hours))) {
-    return Error(ErrorCode::kInvalidArgument, "an epoch takes more than no time")
-        .at_key("--hours")
-        .with_value(fmt::format("{}", *flags.hours));
   }
   return {};
 }
@@ -100,7 +100,8 @@ Result<cluster::ParallelSizes> sizes_of(const SizeFlags& flags,
 const plan::SizeChoice& SizeSearch::chosen() const {
   const std::int64_t rejected = looked_at.back().best().rejected;  // no more than with most devices
   const auto in_time = [&](const plan::SizeChoice& choice) {
-    return !hours || (choice.hours() <= *hours && choice.best().rejected <= rejected);
+    return !hours || (!choice.ranked.empty() && choice.hours() <= *hours &&
+                      choice.best().rejected <= rejected);
   };
   return *std::ranges::find_if(looked_at, in_time);
 }
@@ -130,8 +131,14 @@ codec::Json to_json(const SizeSearch& search) {
   json["hours"] = *search.hours;
   json["counts"] = codec::Json::array();
   for (const plan::SizeChoice& choice : search.looked_at) {
-    json["counts"].push_back(
-        {{"gpus", choice.gpus}, {"hours", choice.hours()}, {"gpu_days", choice.best().gpu_days}});
+    codec::Json count = {{"gpus", choice.gpus}};
+    if (choice.ranked.empty()) {
+      count["reason"] = choice.nothing_fits;
+    } else {
+      count["hours"] = choice.hours();
+      count["gpu_days"] = choice.best().gpu_days;
+    }
+    json["counts"].push_back(std::move(count));
   }
   return json;
 }

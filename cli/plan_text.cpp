@@ -83,9 +83,9 @@ std::string explained(const plan::Plan& plan) {
 std::string zero3_line(const plan::Zero3Prediction& zero3) {
   return fmt::format(
       "the same on ZeRO-3: {} GPU days unbalanced, {} with packs, {} with these packs in groups "
-      "alike and {} layers recomputed\n",
+      "alike and {} recomputed\n",
       days(zero3.baseline.gpu_days), days(zero3.balanced.gpu_days), days(zero3.planned.gpu_days),
-      zero3.planned.recomputed_layers);
+      counted(zero3.planned.recomputed_layers, "layer"));
 }
 
 }  // namespace
@@ -100,17 +100,18 @@ std::string to_text(const plan::Plan& plan, bool with_explanation) {
   if (plan.data_options.choice) text = to_text(*plan.data_options.choice) + '\n';
   text += fmt::format(
       "{} samples in {} packs of at most {} vision units and {} tokens; {} rejected\n"
-      "{} steps of {} micro-batches on {} ranks, {:.0f} samples a step; imbalance vision {:.4f}, "
+      "{} of {} on {}, {:.0f} samples a step; imbalance vision {:.4f}, "
       "tokens {:.4f}, "
       "attention {:.4f}, time {:.4f}\n"
       "tp {} x pp {} x dp {}, {}{}; fullest rank {} of {}\n\n",
       plan.data.admission.accepted.size(), plan.data.grouping.packs.size(),
       plan.data_options.limits.vision_cap, plan.data_options.limits.token_cap,
-      plan.data.admission.rejected.size(), steps.count, steps.micro_batches, plan.sizes.dp,
+      plan.data.admission.rejected.size(), counted(steps.count, "step"),
+      counted(steps.micro_batches, "micro-batch"), counted(plan.sizes.dp, "rank"),
       steps.samples_per_step.mean, steps.dist_ratio.vision, steps.dist_ratio.tokens,
       steps.dist_ratio.attention, steps.dist_ratio.time, plan.sizes.tp, plan.sizes.pp,
       plan.sizes.dp, schedule::to_string(plan.schedule),
-      plan.chunks > 1 ? fmt::format(" with {} stages a rank", plan.chunks) : "",
+      plan.chunks > 1 ? fmt::format(" with {} a rank", counted(plan.chunks, "stage")) : "",
       format_bytes(plan.prediction.peak_bytes), format_bytes(plan.memory_bytes));
   text += ablation_table(plan);
   if (plan.zero3) text += zero3_line(*plan.zero3);

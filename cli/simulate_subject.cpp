@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/index_list.h"
+#include "cli/text_table.h"
 #include "omnibal/plan/plan_pipeline.h"
 #include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/step_report.h"
@@ -22,7 +23,7 @@ std::vector<std::vector<cost::Load>> loads_of_ranks(const plan::PlanReader& plan
 
 Status check_step(const plan::PlanReader& plan, std::int64_t step) {
   if (step < plan.steps()->num_steps) return {};
-  return Error(ErrorCode::kOutOfRange, fmt::format("the plan has no step {}", step))
+  return Error(ErrorCode::kInvalidArgument, fmt::format("the plan has no step {}", step))
       .at_key("--step")
       .with_value(step)
       .with_limit(plan.steps()->num_steps - 1);
@@ -36,7 +37,8 @@ Result<partition::Cuts> cuts_of_flags(const SimulateFlags& flags, std::size_t nu
     // Anything beyond 32 bits is beyond the layers: check_cuts says so.
     cuts.push_back(LayerIndex{static_cast<std::int32_t>(std::min<std::int64_t>(layer, INT32_MAX))});
   }
-  OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, static_cast<std::int32_t>(num_layers)));
+  Status fits = partition::check_cuts(cuts, static_cast<std::int32_t>(num_layers));
+  if (!fits.ok()) return of_flag(std::move(fits).error(), "--cuts");
   return cuts;
 }
 
@@ -61,14 +63,12 @@ Result<std::vector<cost::NamedChoice>> named_choices_of(const SimulateFlags& fla
 /// Sets profile and recomputation of the subject as the flags say.
 Status spare_memory(const SimulateFlags& flags, const cost::Profile& profile,
                     SimulateSubject& subject) {
-  OMNIBAL_ASSIGN(const std::vector<std::int64_t> recomputed,
-                 parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
-  OMNIBAL_ASSIGN(const recompute::RecomputeMask whole,
-                 recompute::mask_of(recomputed, profile.layers.size()));
+  OMNIBAL_ASSIGN(const recompute::RecomputeMask whole, recomputed_of_flags(flags, profile));
   OMNIBAL_ASSIGN(const std::vector<cost::NamedChoice> named, named_choices_of(flags));
-  OMNIBAL_ASSIGN(const cost::LayerChoices choices, cost::choices_of(profile, whole, named));
-  subject.recompute = cost::spares_memory(choices);
-  subject.profile = cost::with_choices(profile, choices);
+  Result<cost::LayerChoices> choices = cost::choices_of(profile, whole, named);
+  if (!choices) return of_flag(std::move(choices).error(), "--recompute-choice");
+  subject.recompute = cost::spares_memory(*choices);
+  subject.profile = cost::with_choices(profile, *choices);
   return {};
 }
 
@@ -121,9 +121,9 @@ Status check_pp(const SimulateFlags& flags, const schedule::Schedule& schedule) 
   const auto ranks = static_cast<std::int64_t>(schedule.ranks.size());
   if (flags.pp.value_or(ranks) == ranks) return {};
   const std::int64_t chunks = num_chunks(schedule);
-  return Error(ErrorCode::kInvalidArgument,
-               fmt::format("{} stages fill {} ranks with {} a rank, not {}", schedule.num_stages,
-                           ranks, chunks, *flags.pp))
+  return Error(ErrorCode::kInvalidArgument, fmt::format("{} with {} a rank fill {}, not {}",
+                                                        counted(schedule.num_stages, "stage"),
+                                                        chunks, counted(ranks, "rank"), *flags.pp))
       .at_key("--pp")
       .with_value(*flags.pp)
       .with_limit(ranks)
@@ -135,8 +135,9 @@ Status check_ranks_of_plan(const SimulateSubject& subject) {
   const auto ranks = static_cast<std::int64_t>(subject.schedule.ranks.size());
   if (ranks == subject.sizes.pp) return {};
   return Error(ErrorCode::kInvalidArgument,
-               fmt::format("{} stages need {} ranks with this schedule, the plan's pipeline has {}",
-                           subject.schedule.num_stages, ranks, subject.sizes.pp))
+               fmt::format("{} need {} with this schedule, the plan's pipeline has {}",
+                           counted(subject.schedule.num_stages, "stage"), counted(ranks, "rank"),
+                           subject.sizes.pp))
       .at_key("--schedule")
       .with_value(ranks)
       .with_limit(subject.sizes.pp)
@@ -151,6 +152,7 @@ Result<SimulateSubject> subject_of_plan(const SimulateFlags& flags) {
                                         {"--dp", flags.dp.has_value()},
                                         {"--pp", flags.pp.has_value()},
                                         {"--vision", flags.vision.has_value()},
+                                        {"--vision-ranks", flags.vision_ranks.has_value()},
                                         {"--zero3", flags.zero3}},
                                        "a plan directory, which has its own"));
   OMNIBAL_ASSIGN(const plan::PlanReader plan, plan::PlanReader::open(*flags.directory));
@@ -217,6 +219,20 @@ Result<SimulateSubject> subject_of_profile(const SimulateFlags& flags) {
 
 }  // namespace
 
+Error of_flag(Error error, const char* flag) {
+  error.code = ErrorCode::kInvalidArgument;
+  return std::move(error).at_key(flag);
+}
+
+Result<recompute::RecomputeMask> recomputed_of_flags(const SimulateFlags& flags,
+                                                     const cost::Profile& profile) {
+  OMNIBAL_ASSIGN(const std::vector<std::int64_t> layers,
+                 parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
+  Result<recompute::RecomputeMask> mask = recompute::mask_of(layers, profile.layers.size());
+  if (!mask) return of_flag(std::move(mask).error(), "--recompute-layers");
+  return mask;
+}
+
 Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form) {
   for (const auto& [name, is_given] : given) {
     if (!is_given) continue;
@@ -246,8 +262,9 @@ Result<std::vector<cost::Load>> loads_of_flags(const SimulateFlags& flags,
   OMNIBAL_ASSIGN(std::vector<cost::Load> loads, simulate::read_loads(*flags.loads));
   const auto given = static_cast<std::int64_t>(loads.size());
   if (flags.micro_batches.value_or(given) == given) return loads;
-  return Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} loads for {} micro-batches",
-                                                        *flags.loads, given, *flags.micro_batches))
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("{} has {} for {}", *flags.loads, counted(given, "load"),
+                           counted(*flags.micro_batches, "micro-batch")))
       .at_key("--micro-batches")
       .with_value(*flags.micro_batches)
       .with_limit(given);

@@ -59,6 +59,13 @@ struct SimulateSubject {
   simulate::Reduction update = simulate::Reduction::kNone;  // the plan's own
 };
 
+/// What a lower room says of a value, as an error of the flag that gave it.
+Error of_flag(Error error, const char* flag);
+
+/// Layers of --recompute-layers.
+Result<recompute::RecomputeMask> recomputed_of_flags(const SimulateFlags& flags,
+                                                     const cost::Profile& profile);
+
 /// kInvalidArgument for the first flag that is given though `form` of the command does not take it.
 Status refuse_flags(const std::vector<std::pair<std::string, bool>>& given, std::string_view form);
 

@@ -36,11 +36,12 @@ std::string packs_table(const Json& keys) {
 }
 
 std::string steps_text(const Json& steps) {
-  std::string text =
-      fmt::format("\n{} steps of {} micro-batches on {} ranks, {:.1f} +- {:.1f} samples a step\n",
-                  steps["count"].get<std::int64_t>(), steps["micro_batches"].get<std::int64_t>(),
-                  steps["dp"].get<std::int64_t>(), steps["samples_per_step"]["mean"].get<double>(),
-                  steps["samples_per_step"]["std"].get<double>());
+  std::string text = fmt::format("\n{} of {} on {}, {:.1f} +- {:.1f} samples a step\n",
+                                 counted(steps["count"].get<std::int64_t>(), "step"),
+                                 counted(steps["micro_batches"].get<std::int64_t>(), "micro-batch"),
+                                 counted(steps["dp"].get<std::int64_t>(), "rank"),
+                                 steps["samples_per_step"]["mean"].get<double>(),
+                                 steps["samples_per_step"]["std"].get<double>());
   const auto add = [&](const char* key, const char* what) {
     const auto count = steps[key].get<std::int64_t>();
     if (count > 0) text += fmt::format("  {} {}\n", count, what);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cli/options/index_list.h"
 #include "cli/step_text.h"
 #include "cli/text_table.h"
 #include "omnibal/base/quantity.h"
@@ -40,9 +39,10 @@ Status check_size(std::int64_t num_ranks, std::size_t micro_batches, std::size_t
   const auto of_a_rank = static_cast<std::int64_t>(micro_batches * num_layers);
   if (of_a_rank <= kMostRuns / num_ranks) return {};
   return Error(ErrorCode::kInvalidArgument,
-               fmt::format("{} ranks of {} micro-batches and {} layers are more than can be "
-                           "simulated at once",
-                           num_ranks, micro_batches, num_layers))
+               fmt::format("{} of {} and {} are more than can be simulated at once",
+                           counted(num_ranks, "rank"),
+                           counted(static_cast<std::int64_t>(micro_batches), "micro-batch"),
+                           counted(static_cast<std::int64_t>(num_layers), "layer")))
       .at_key("--micro-batches")
       .with_value(static_cast<std::int64_t>(micro_batches))
       .with_limit(kMostRuns / num_ranks / static_cast<std::int64_t>(num_layers));
@@ -70,8 +70,9 @@ Output output_of(const simulate::Zero3Step& step) {
   for (const simulate::RankUse& rank : step.ranks) idle_s += rank.idle_s;
   const double idle = device_seconds > 0 ? std::max(0.0, idle_s / device_seconds) : 0;
   std::string text = fmt::format(
-      "step {} on {} ranks of ZeRO-3, idle {:.1f} % of all device time; fullest rank {}\n\n{}",
-      format_seconds(step.makespan_s), step.ranks.size(), 100 * idle,
+      "step {} on {} of ZeRO-3, idle {:.1f} % of all device time; fullest rank {}\n\n{}",
+      format_seconds(step.makespan_s),
+      counted(static_cast<std::int64_t>(step.ranks.size()), "rank"), 100 * idle,
       format_bytes(std::ranges::max(step.peak_bytes)),
       to_text(BreakdownTable{step.breakdown, device_seconds, step.optimizer_s}));
   return Output{step_json(step, idle), std::move(text), 0};
@@ -83,10 +84,7 @@ Result<Output> simulate_zero3_step(const SimulateFlags& flags) {
   OMNIBAL_RETURN_IF_ERROR(check_flags(flags));
   OMNIBAL_ASSIGN(const cost::Profile profile, cost::read_profile(*flags.profile));
   OMNIBAL_ASSIGN(const std::vector<cost::Load> loads, loads_of_flags(flags, profile));
-  OMNIBAL_ASSIGN(const std::vector<std::int64_t> recomputed,
-                 parse_index_list(flags.recompute_layers.value_or(""), "--recompute-layers"));
-  OMNIBAL_ASSIGN(const recompute::RecomputeMask recompute,
-                 recompute::mask_of(recomputed, profile.layers.size()));
+  OMNIBAL_ASSIGN(const recompute::RecomputeMask recompute, recomputed_of_flags(flags, profile));
   std::optional<cluster::ClusterSpec> cluster;
   if (flags.cluster) {
     OMNIBAL_ASSIGN(cluster, cluster::load_cluster(*flags.cluster));

@@ -33,22 +33,31 @@ struct PartitionFlags {
   std::optional<std::string> restrict;
 };
 
+Result<LayerIndex> layer_of(const cost::Profile& profile, const std::string& text,
+                            const char* flag) {
+  Result<LayerIndex> layer = plan::find_layer(profile, text);
+  if (!layer) return std::move(layer).error().at_key(flag);
+  return layer;
+}
+
 /// Layers that are named in pairs: A,B or A,B,C,D.
 Status read_constraints(const PartitionFlags& flags, const cost::Profile& profile,
                         joint::Constraints& constraints) {
   if (flags.keep_together.size() % 2 != 0) {
     return Error(ErrorCode::kInvalidArgument, "--keep-together takes pairs of layers")
-        .at_key("keep-together")
+        .at_key("--keep-together")
         .with_value(static_cast<std::int64_t>(flags.keep_together.size()))
         .with_hint("give A,B or A,B,C,D: A and B on one stage, C and D on one stage");
   }
   for (std::size_t i = 0; i < flags.keep_together.size(); i += 2) {
-    OMNIBAL_ASSIGN(const LayerIndex one, plan::find_layer(profile, flags.keep_together[i]));
-    OMNIBAL_ASSIGN(const LayerIndex other, plan::find_layer(profile, flags.keep_together[i + 1]));
+    OMNIBAL_ASSIGN(const LayerIndex one,
+                   layer_of(profile, flags.keep_together[i], "--keep-together"));
+    OMNIBAL_ASSIGN(const LayerIndex other,
+                   layer_of(profile, flags.keep_together[i + 1], "--keep-together"));
     constraints.keep_together.emplace_back(one, other);
   }
   for (const std::string& text : flags.forbid_cut) {
-    OMNIBAL_ASSIGN(const LayerIndex layer, plan::find_layer(profile, text));
+    OMNIBAL_ASSIGN(const LayerIndex layer, layer_of(profile, text, "--forbid-cut"));
     constraints.forbidden_cuts.push_back(layer);
   }
   if (flags.restrict) {
@@ -80,7 +89,7 @@ Result<plan::ModelBalanceRequest> to_request(const PartitionFlags& flags,
                  plan::parse_recompute_method(flags.recompute.value_or(default_recompute(flags))));
   if (is_constrained(flags) && request.method != plan::PartitionMethod::kJoint) {
     return Error(ErrorCode::kInvalidArgument, "only --method joint keeps constraints")
-        .at_key("method")
+        .at_key("--method")
         .with_value(flags.method)
         .with_hint("use --method joint, or drop --keep-together, --forbid-cut and --restrict");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "cli/plan_sizes.h"
 #include "cli/plan_text.h"
 #include "cli/sample_place.h"
+#include "omnibal/base/quantity.h"
 #include "omnibal/plan/plan_directory.h"
 #include "omnibal/plan/planner.h"
 
@@ -27,6 +29,13 @@ Status check_profile(const PlanFlags& flags) {
                  "a measured profile says itself which layers train and what that costs")
         .at_key(name)
         .with_hint(fmt::format("measure a run that trains so, or leave {} or --profile out", name));
+  }
+  if (head_policy(flags.model) == cost::HeadPolicy::kPad) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "a measured profile has the attention heads of its run")
+        .at_key("--heads")
+        .with_value(flags.model.heads)
+        .with_hint("measure a run with padded heads, or leave --heads or --profile out");
   }
   if (flags.sizes.tp || !sizes_are_open(flags.sizes)) return {};
   return Error(ErrorCode::kInvalidArgument, "a measured profile holds for the tp of its run")
@@ -145,9 +154,23 @@ void warn_of_other_batch(const plan::Plan& plan, std::int64_t global_batch,
   const auto asked = static_cast<double>(global_batch);
   if (std::abs(samples / asked - 1) <= kFar) return;
   context.warn(fmt::format(
-      "a step has {:.0f} samples, {:+.0f} % of the global batch of {}: choose a --global-batch "
-      "that more micro-batches fill, fewer data-parallel ranks, or other caps",
-      samples, 100 * (samples / asked - 1), global_batch));
+      "a step has {:.3g} samples, the global batch has {}: choose a --global-batch that more "
+      "micro-batches fill, fewer data-parallel ranks, or other caps",
+      samples, global_batch));
+}
+
+/// --memory stands in for the cluster's: a plan for more than devices have runs on others alone.
+void warn_of_memory(const PlanFlags& flags, const plan::Plan& plan, const Context& context) {
+  const cluster::ClusterSpec& cluster = plan.cluster;
+  const auto fullest = std::ranges::max_element(plan.ranks, {}, &metrics::RankSummary::peak_bytes);
+  if (!flags.memory || (fullest->peak_bytes <= cluster.usable_bytes() &&
+                        flags.memory->bytes <= cluster.device_memory_bytes)) {
+    return;
+  }
+  context.warn(fmt::format("--memory allows {}, a device of {} has {}: rank {} needs {}",
+                           format_bytes(flags.memory->bytes), cluster.name,
+                           format_bytes(cluster.usable_bytes()), fullest - plan.ranks.begin(),
+                           format_bytes(fullest->peak_bytes)));
 }
 
 Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject,
@@ -162,6 +185,7 @@ Result<Output> make_and_write(const PlanFlags& flags, const PlanSubject& subject
   if (!made) return at_its_source(std::move(made).error(), corpus);
   const plan::Plan& plan = *made;
   warn_of_rejected(plan, context);
+  warn_of_memory(flags, plan, context);
   warn_of_other_batch(plan, request.global_batch, context);
   codec::Json keys = plan::to_json(plan, corpus);
   if (search) keys["search"] = to_json(*search);

@@ -7,6 +7,7 @@
 #include "cli/options/model_flags.h"
 #include "cli/simulate_subject.h"
 #include "cli/step_text.h"
+#include "cli/text_table.h"
 #include "cli/zero3_step.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/schedule/layout.h"
@@ -55,11 +56,12 @@ void warn_of_few_ranks(const SimulateFlags& flags, const SimulateSubject& subjec
                        const Context& context) {
   const auto stages = static_cast<std::int64_t>(subject.schedule.stage_rank.size());
   if (!flags.profile || flags.pp || flags.vision || stages == subject.sizes.pp) return;
-  context.warn(fmt::format(
-      "{} stages on {} ranks, {} a rank; for more ranks give more --cuts "
-      "(omnibal partition --schedule {} --pp N makes them), --pp says how "
-      "many there must be",
-      stages, subject.sizes.pp, stages / subject.sizes.pp, to_string(subject.schedule.kind)));
+  context.warn(
+      fmt::format("{} on {}, {} a rank; for more ranks give more --cuts "
+                  "(omnibal partition --schedule {} --pp N makes them), --pp says how "
+                  "many there must be",
+                  counted(stages, "stage"), counted(subject.sizes.pp, "rank"),
+                  stages / subject.sizes.pp, to_string(subject.schedule.kind)));
 }
 
 Result<Output> run_simulate(const SimulateFlags& flags, const Context& context) {

@@ -52,11 +52,12 @@ Command make_verify_command() {
       .description =
           "Reads every file of a plan directory again and recomputes what it claims: "
           "checksums, each sample exactly once, rejections, caps, loads, counts, steps, padding "
-          "and imbalance, stages, memory, predicted step time. Inputs that still have their "
+          "and imbalance, stages, memory, predicted step time, the certificate, steps under other "
+          "layer times. Inputs that still have their "
           "hash are read again and compared row by row. Taken as given are the provenance, the "
           "model's name and layer costs, the cluster's links, the packer's name and settings, "
-          "the step times of the ablation's rows before +order, the certificate's bound, ZeRO-3, "
-          "other layouts and what a search left behind; a check says what else it "
+          "the step times of the ablation's rows before +order, ZeRO-3, other layouts, what caps "
+          "and a search were predicted to cost; a check says what else it "
           "could not recompute. Exit status 3 if anything does not hold.",
       .example = "omnibal verify plan/\nomnibal verify plan/ --ignore-checksums --json",
       .flags = {{.name = "DIR",

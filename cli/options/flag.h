@@ -35,6 +35,7 @@ struct Flag {
   std::optional<std::int64_t> min = std::nullopt;  // of whole numbers
   std::optional<std::int64_t> max = std::nullopt;
   bool required = false;
+  std::optional<std::int64_t> above = std::nullopt;  // of fractions
 };
 
 /// A command's table from those that several commands share and its own.

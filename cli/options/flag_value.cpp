@@ -29,6 +29,10 @@ std::string accepted_range(const Flag& flag) {
   return "a whole number";
 }
 
+std::string accepted_number(const Flag& flag) {
+  return flag.above ? fmt::format("a number above {}", *flag.above) : "a finite number";
+}
+
 template <class Number>
 bool parse_number(const std::string& text, Number& number) {
   const char* end = text.data() + text.size();
@@ -44,8 +48,8 @@ Status parse_one(const Flag& flag, const std::string& text, std::int64_t& value)
 }
 
 Status parse_one(const Flag& flag, const std::string& text, double& value) {
-  if (!parse_number(text, value) || !std::isfinite(value)) {
-    return wrong_value(flag, text, "a number");
+  if (!parse_number(text, value) || !std::isfinite(value) || (flag.above && value <= *flag.above)) {
+    return wrong_value(flag, text, accepted_number(flag));
   }
   return {};
 }

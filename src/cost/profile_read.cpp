@@ -18,8 +18,13 @@ using codec::JsonFields;
 /// Needed where a cost depends on it: tables are shown at this load.
 Result<Load> read_reference_load(const JsonFields& fields, const std::string& file, bool needed) {
   if (!needed && !fields.has("load")) return Load{};
-  OMNIBAL_ASSIGN(const Json* object, fields.object("load"));
-  return read_load(JsonFields(*object, file, "load"));
+  constexpr const char* kHint =
+      R"(add "load": {"vision_units": 9, "tokens": 4096, "token_pairs": 5000000}: costs depend on it)";
+  Result<const Json*> object = fields.object("load");
+  if (!object) return std::move(object).error().with_hint(kHint);
+  Result<Load> load = read_load(JsonFields(**object, file, "load"));
+  if (!load && load.error().hint.empty()) return std::move(load).error().with_hint(kHint);
+  return load;
 }
 
 bool depends_on_load(const Profile& profile) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joint/certificate.h"
 
+#include <algorithm>
+
 namespace omnibal::joint {
 namespace {
 
@@ -33,6 +35,19 @@ std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& mode
                        move_of(setting, model, pool, right, c)});
   }
   return reasons;
+}
+
+Certificate certificate_of(const SearchSetting& setting, PlanModel& model, const Bounds& least,
+                           const StageEnds& ends, const LayerChoices& choices) {
+  const Ticks bottleneck = model.bottleneck_of(ends, choices);
+  const Ticks lower = std::min(least.lower, bottleneck);
+  const JudgedPlan plan{.ends = ends, .choices = choices, .bottleneck = bottleneck};
+  return {.lower_bound_s = setting.scale.seconds(lower),
+          .gap = static_cast<double>(bottleneck - lower) /
+                 static_cast<double>(std::max<Ticks>(lower, 1)),
+          .proven = lower == std::min(least.upper, bottleneck),
+          .makespan_bound_s = 0,
+          .cuts = cut_reasons(setting, model, plan)};
 }
 
 }  // namespace omnibal::joint

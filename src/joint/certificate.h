@@ -13,4 +13,8 @@ namespace omnibal::joint {
 std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& model,
                                    const JudgedPlan& plan);
 
+/// Of a plan that no search has chosen, `least` what is known of the least bottleneck of any.
+Certificate certificate_of(const SearchSetting& setting, PlanModel& model, const Bounds& least,
+                           const StageEnds& ends, const LayerChoices& choices);
+
 }  // namespace omnibal::joint

@@ -194,6 +194,30 @@ Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& optio
   return answer_from(setting, std::move(searches));
 }
 
+Result<Certificate> certify(const JointProblem& problem, const partition::Cuts& cuts,
+                            const LayerChoices& choices, const Evaluator& evaluate) {
+  const auto num_layers = static_cast<std::int32_t>(problem.layers.size());
+  OMNIBAL_RETURN_IF_ERROR(partition::check_stages(num_layers, problem.num_stages));
+  OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  if (!is_on(grid, to_ends(cuts, num_layers))) {
+    return Error(ErrorCode::kOutOfRange, "these cuts are not among those of the problem")
+        .with_value(static_cast<std::int64_t>(cuts.size()));
+  }
+  if (needs_rank_plans(problem)) return certify_on_ranks(problem, cuts, choices, evaluate);
+  assert(problem.constraints.restriction != Restriction::kMegatron);
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  const StepPath path(problem);
+  const JointOptions options{.alike = false};
+  const SearchSetting setting{problem, options, evaluate, grid, scale};
+  const std::vector<std::unique_ptr<StageModel>> models = stage_models(problem, tables, scale);
+  const std::optional<LeastBottleneck> least = least_bottleneck(grid, *models.front());
+  if (!least) return nothing_fits(problem, grid, models);
+  StagePlan plan(problem.layers, scale, path, *models.front());
+  return certificate_of(setting, plan, least->bottleneck, to_ends(cuts, num_layers), choices);
+}
+
 Result<LayerChoices> choose_recomputation(const JointProblem& problem,
                                           const partition::Cuts& cuts) {
   const auto num_layers = static_cast<std::int32_t>(problem.layers.size());

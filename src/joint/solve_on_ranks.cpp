@@ -246,6 +246,15 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
   return answer_from(search, pool, bounds);
 }
 
+/// Of the least bottleneck, without a plan that has it unless all cuts were looked at.
+Bounds least_bottleneck_on_ranks(const RankSearch& search) {
+  if (const auto all = all_cuts(search.setting.grid)) return bounds_of(search, *all).bottleneck;
+  if (search.setting.problem.chunks == 1) {
+    return {fastest_stages(search).bottleneck.lower, kNever};
+  }
+  return {simple_bottleneck(search), kNever};
+}
+
 }  // namespace
 
 bool needs_rank_plans(const JointProblem& problem) {
@@ -286,6 +295,19 @@ Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partitio
   LayerChoices choices(problem.layers.size(), 0);
   plan.choose(ends, choices);
   return choices;
+}
+
+Result<Certificate> certify_on_ranks(const JointProblem& problem, const partition::Cuts& cuts,
+                                     const LayerChoices& choices, const Evaluator& evaluate) {
+  OMNIBAL_ASSIGN(const CutGrid grid, cut_grid(problem));
+  OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
+  const TickScale scale = tick_scale(problem);
+  const StageTables tables(problem, scale);
+  RankPlan model(problem, layout, tables, scale);
+  const JointOptions options{.alike = false};
+  const SearchSetting setting{problem, options, evaluate, grid, scale};
+  const Bounds least = least_bottleneck_on_ranks({setting, layout, tables, model});
+  return certificate_of(setting, model, least, to_ends(cuts, grid.num_layers), choices);
 }
 
 }  // namespace omnibal::joint

@@ -18,6 +18,10 @@ Result<JointAnswer> solve_on_ranks(const JointProblem& problem, const JointOptio
 /// As joint::choose_recomputation; the cuts are checked.
 Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partition::Cuts& cuts);
 
+/// As joint::certify, after its checks.
+Result<Certificate> certify_on_ranks(const JointProblem& problem, const partition::Cuts& cuts,
+                                     const LayerChoices& choices, const Evaluator& evaluate);
+
 /// Of all cuts that are looked at one by one, at most.
 inline constexpr std::int64_t kMostCutsToTry = 1'000;
 

@@ -36,12 +36,14 @@ Json steps_json(const DataPlan& data, const steps::StepOptions& options) {
 
 Json chosen_limits_json(const DataPlanOptions& options) {
   Json json = limits_json(options.limits);
-  json["chosen_by"] = name_in(kCapSources, options.caps_by);
+  json["chosen_by"] = to_string(options.caps_by);
   if (options.choice) json["explanation"] = to_json(*options.choice);
   return json;
 }
 
 }  // namespace
+
+std::string_view to_string(CapSource source) { return name_in(kCapSources, source); }
 
 Json limits_json(const pack::PackLimits& limits) {
   Json json = {{"vision_cap", limits.vision_cap},

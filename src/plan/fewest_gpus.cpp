@@ -50,7 +50,14 @@ Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
     Result<SizeChoice> choice = choose(counts[middle]);
     const bool in_time =
         choice && choice->hours() <= hours && choice->best().rejected <= largest.best().rejected;
-    if (choice) looked_at.push_back(*std::move(choice));
+    if (choice) {
+      looked_at.push_back(*std::move(choice));
+    } else {
+      looked_at.push_back({.gpus = counts[middle],
+                           .ranked = {},
+                           .refused = {},
+                           .nothing_fits = std::move(choice).error().message});
+    }
     if (in_time) {
       enough = middle;
     } else {

@@ -63,6 +63,17 @@ PlanCertificate plan_certificate(joint::Certificate certificate, double bottlene
   return plan;
 }
 
+std::vector<joint::JointLayer> joint_layers_of(const PipelineProblem& problem) {
+  const cost::Profile& profile = problem.profile;
+  const std::vector<cost::LayerCost> at_mean = cost::evaluate(profile, problem.mean_load);
+  std::vector<joint::JointLayer> layers =
+      joint::joint_layers(problem.layers, at_mean, problem.at_caps);
+  joint::add_named_choices(cost::evaluate_choices(profile, problem.mean_load),
+                           cost::evaluate_choices(profile, problem.full_load), at_mean,
+                           problem.at_caps, layers);
+  return layers;
+}
+
 }  // namespace
 
 steps::StepTable evenly_drawn(const steps::StepTable& all) {
@@ -95,12 +106,7 @@ Plan without_choice(const Plan& plan) {
 
 Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& plan,
                                    const std::optional<PipelineChoice>& start) {
-  const std::vector<cost::LayerCost> at_mean = cost::evaluate(plan.profile, problem.mean_load);
-  std::vector<joint::JointLayer> layers =
-      joint::joint_layers(problem.layers, at_mean, problem.at_caps);
-  joint::add_named_choices(cost::evaluate_choices(plan.profile, problem.mean_load),
-                           cost::evaluate_choices(plan.profile, problem.full_load), at_mean,
-                           problem.at_caps, layers);
+  const std::vector<joint::JointLayer> layers = joint_layers_of(problem);
   const joint::JointProblem asked = joint_problem(problem, layers);
   Judge judge(problem, plan);
   joint::JointOptions options{.alike = false};
@@ -124,6 +130,21 @@ Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& p
   const double bottleneck_s = bottleneck_seconds(problem, choice);
   return JointChoice{std::move(choice),
                      plan_certificate(std::move(answer.certificate), bottleneck_s, step_s)};
+}
+
+Result<PlanCertificate> certify(const Plan& plan) {
+  OMNIBAL_ASSIGN(const PipelineProblem problem, pipeline_problem(plan, 1));
+  const std::vector<joint::JointLayer> layers = joint_layers_of(problem);
+  Judge judge(problem, plan);
+  OMNIBAL_ASSIGN(
+      joint::Certificate certificate,
+      joint::certify(joint_problem(problem, layers), plan.cuts, plan.choices,
+                     [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
+                       return judge.seconds(cuts, choices);
+                     }));
+  return plan_certificate(std::move(certificate),
+                          bottleneck_seconds(problem, {plan.cuts, plan.recompute, plan.choices}),
+                          judge.seconds(plan.cuts, plan.choices));
 }
 
 }  // namespace omnibal::plan

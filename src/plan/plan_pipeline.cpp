@@ -56,19 +56,18 @@ Result<cluster::ParallelSizes> read_sizes(const JsonFields& root, const steps::S
       .with_limit(kMostDevices);
 }
 
-Result<partition::Cuts> read_cuts(const JsonFields& root, std::int64_t num_stages,
+Result<partition::Cuts> read_cuts(const JsonFields& fields, std::int64_t num_stages,
                                   std::int32_t num_layers) {
-  OMNIBAL_ASSIGN(const Json* json, root.object("partition"));
-  const JsonFields fields(*json, plan_document_name(), "partition");
   OMNIBAL_ASSIGN(const std::vector<std::int64_t> first_layers,
                  fields.integers("cuts", 1, num_layers - 1));
   const partition::Cuts cuts =
       partition::cuts_at(std::vector<std::int32_t>(first_layers.begin(), first_layers.end()));
   OMNIBAL_RETURN_IF_ERROR(partition::check_cuts(cuts, num_layers));
   if (static_cast<std::int64_t>(cuts.size()) + 1 == num_stages) return cuts;
-  return Error(ErrorCode::kInvalidPlan, "there are not pp x chunks - 1 cuts")
+  return Error(ErrorCode::kInvalidPlan, fmt::format("there are {} cuts, {} stages have {}",
+                                                    cuts.size(), num_stages, num_stages - 1))
       .in_file(plan_document_name())
-      .at_key("partition.cuts")
+      .at_key("cuts")
       .with_value(static_cast<std::int64_t>(cuts.size()))
       .with_limit(num_stages - 1);
 }
@@ -224,6 +223,15 @@ Result<schedule::Schedule> make_schedule(const ScheduleChoice& choice, std::size
 
 }  // namespace
 
+Result<CutsAndChoices> read_cuts_and_choices(const JsonFields& fields, const cost::Profile& profile,
+                                             std::int64_t num_stages) {
+  CutsAndChoices read;
+  OMNIBAL_ASSIGN(read.cuts,
+                 read_cuts(fields, num_stages, static_cast<std::int32_t>(profile.layers.size())));
+  OMNIBAL_ASSIGN(read.choices, read_choices(fields, profile));
+  return read;
+}
+
 Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   if (plan.profile() == nullptr || plan.steps() == nullptr) {
     return Error(ErrorCode::kInvalidPlan, "the plan has no model part: packs and steps only")
@@ -237,10 +245,12 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   OMNIBAL_RETURN_IF_ERROR(check_arrays(plan));
   OMNIBAL_ASSIGN(pipeline.cluster, read_cluster(root));
   OMNIBAL_ASSIGN(const ScheduleChoice schedule, read_schedule_choice(root));
-  OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes.pp * schedule.chunks, num_layers));
-  OMNIBAL_ASSIGN(const cost::LayerChoices choices, read_choices(root, *plan.profile()));
-  pipeline.recompute = cost::spares_memory(choices);
-  pipeline.profile = cost::with_choices(*plan.profile(), choices);
+  OMNIBAL_ASSIGN(const Json* partition, root.object("partition"));
+  OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(JsonFields(*partition, plan_document_name(), "partition"),
+                                          pipeline.sizes.pp * schedule.chunks, num_layers));
+  OMNIBAL_ASSIGN(pipeline.choices, read_choices(root, *plan.profile()));
+  pipeline.recompute = cost::spares_memory(pipeline.choices);
+  pipeline.profile = cost::with_choices(*plan.profile(), pipeline.choices);
   OMNIBAL_ASSIGN(pipeline.schedule,
                  make_schedule(schedule, pipeline.cuts.size() + 1, plan.steps()->micro_batches));
   OMNIBAL_ASSIGN(pipeline.steps.schedule, simulate::compile(pipeline.schedule));

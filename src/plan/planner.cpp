@@ -167,6 +167,7 @@ Status choose_and_explain(const corpus::Corpus& corpus, const model::ModelSpec& 
   OMNIBAL_ASSIGN(const StepPipeline pipeline, predicted_pipeline(problem, plan));
   if (!pipeline.end.empty()) plan.update = simulate::Reduction::kDistributed;
   const steps::StepTable dealt = order_steps(pipeline, request.threads, plan);
+  OMNIBAL_ASSIGN(plan.certificate, certify(plan));
   OMNIBAL_ASSIGN(plan.sensitivity, sensitivity_of(plan, problem, pipeline));
   OMNIBAL_ASSIGN(const std::optional<Plan> paper, paper_plan(corpus, request, plan, progress));
   const AblationTask task{corpus, plan, one_f_one_b, choices.two_steps, &dealt};

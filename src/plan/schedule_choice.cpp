@@ -49,7 +49,6 @@ Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices
   OMNIBAL_RETURN_IF_ERROR(
       check_host_memory({problem.lists, plan.profile, problem.full_load, plan.cuts, plan.choices},
                         plan.cluster.host_share_bytes()));
-  plan.certificate = std::move(choice.certificate);
   simulate::RankedStages ranked = stages_at_caps(plan, problem);
   plan.stages = std::move(ranked.stages);
   plan.ranks = std::move(ranked.ranks);

@@ -20,8 +20,8 @@ struct OneFOneBChoices {
 /// `problem` is paper_problem's. Errors: those of cuts_by.
 Result<OneFOneBChoices> one_f_one_b_choices(const PipelineProblem& problem, const Plan& plan);
 
-/// Chooses `plan`'s cuts and recomputation for its schedule, and what follows from them: stages,
-/// ranks and certificate. Where the schedule is 1F1B with a stage a rank, they are `choices`.
+/// Chooses `plan`'s cuts and recomputation for its schedule, and what follows from them: stages and
+/// ranks. Where the schedule is 1F1B with a stage a rank, they are `choices`.
 /// Errors: those of choose_jointly, check_host_memory.
 Status choose_own(const PipelineProblem& problem, const OneFOneBChoices& choices, Plan& plan);
 

@@ -74,27 +74,36 @@ cost::Profile scaled(cost::Profile profile, ModelPart part, double factor) {
   return profile;
 }
 
-Result<std::vector<SensitivityCase>> sensitivity_of(const Plan& plan,
-                                                    const PipelineProblem& problem,
-                                                    const StepPipeline& pipeline) {
+std::vector<SensitivityCase> cases_of(const cost::Profile& profile) {
   std::vector<SensitivityCase> cases;
-  Plan other = without_choice(plan);
   for (const auto& [part, name] : kParts) {
     const ModelPart of_case = part;
-    if (std::ranges::none_of(plan.profile.layers, [of_case](const cost::LayerProfile& layer) {
+    if (std::ranges::none_of(profile.layers, [of_case](const cost::LayerProfile& layer) {
           return is_of(layer, of_case);
         })) {
       continue;
     }
     for (const double factor : kFactors) {
-      other.profile = scaled(plan.profile, part, factor);
-      OMNIBAL_ASSIGN(
-          SensitivityCase made,
-          make_case(other, {plan.cuts, plan.recompute, plan.choices}, problem.threads, pipeline));
-      made.part = part;
-      made.factor = factor;
-      cases.push_back(std::move(made));
+      SensitivityCase& one = cases.emplace_back();
+      one.part = part;
+      one.factor = factor;
     }
+  }
+  return cases;
+}
+
+Result<std::vector<SensitivityCase>> sensitivity_of(const Plan& plan,
+                                                    const PipelineProblem& problem,
+                                                    const StepPipeline& pipeline) {
+  std::vector<SensitivityCase> cases = cases_of(plan.profile);
+  Plan other = without_choice(plan);
+  for (SensitivityCase& one : cases) {
+    other.profile = scaled(plan.profile, one.part, one.factor);
+    OMNIBAL_ASSIGN(SensitivityCase made, make_case(other, {plan.cuts, plan.recompute, plan.choices},
+                                                   problem.threads, pipeline));
+    made.part = one.part;
+    made.factor = one.factor;
+    one = std::move(made);
   }
   return cases;
 }

@@ -12,13 +12,13 @@ namespace {
 
 struct Part {
   double TimeShares::*share;
-  std::string_view name;
+  std::string_view name;  // with its verb
 };
 constexpr std::array kShares = {
-    Part{&TimeShares::replicated, "replicated attention heads"},
-    Part{&TimeShares::tensor, "tensor-parallel collectives"},
-    Part{&TimeShares::recompute, "recomputation"},
-    Part{&TimeShares::idle, "idle time (bubble, imbalance, transfers)"},
+    Part{&TimeShares::replicated, "replicated attention heads take"},
+    Part{&TimeShares::tensor, "tensor-parallel collectives take"},
+    Part{&TimeShares::recompute, "recomputation takes"},
+    Part{&TimeShares::idle, "idle time (bubble, imbalance, transfers) takes"},
 };
 
 }  // namespace
@@ -36,8 +36,8 @@ TimeShares time_shares(const DeviceSeconds& seconds) {
 std::string why_it_wins(const TimeShares& shares) {
   const Part& worst =
       *std::ranges::max_element(kShares, {}, [&](const Part& part) { return shares.*part.share; });
-  return fmt::format("{:.1f} % of the time computes the model; {} takes {:.1f} %",
-                     100 * shares.model, worst.name, 100 * shares.*worst.share);
+  return fmt::format("{:.1f} % of the time computes the model; {} {:.1f} %", 100 * shares.model,
+                     worst.name, 100 * shares.*worst.share);
 }
 
 std::string why_it_loses(const SharedDays& loser, const SharedDays& best) {
@@ -45,7 +45,7 @@ std::string why_it_loses(const SharedDays& loser, const SharedDays& best) {
     return loser.gpu_days * loser.shares.*part.share - best.gpu_days * best.shares.*part.share;
   };
   const Part& worst = *std::ranges::max_element(kShares, {}, more);
-  return fmt::format("{} takes {:.1f} % of the time, {:.1f} % in the best", worst.name,
+  return fmt::format("{} {:.1f} % of the time, {:.1f} % in the best", worst.name,
                      100 * loser.shares.*worst.share, 100 * best.shares.*worst.share);
 }
 

@@ -11,16 +11,21 @@ namespace {
 /// As many as --micro-batches accepts.
 constexpr std::size_t kMostMicroBatches = std::size_t{1} << 20;
 
+constexpr const char* kExample =
+    R"(write {"vision_units": 9, "tokens": 4096, "token_pairs": 5000000})";
+
 Result<cost::Load> read_load(const codec::Json& row, const std::string& path, std::size_t index) {
   if (!row.is_object()) {
     return Error(ErrorCode::kWrongType, "a load is an object")
         .in_file(path)
         .at_row(static_cast<std::int64_t>(index))
-        .with_hint(R"(write {"vision_units": 9, "tokens": 4096, "token_pairs": 5000000})");
+        .with_hint(kExample);
   }
   const codec::JsonFields fields(row, path, fmt::format("[{}]", index),
                                  static_cast<std::int64_t>(index));
-  return cost::read_load(fields);
+  Result<cost::Load> load = cost::read_load(fields);
+  if (!load && load.error().hint.empty()) return std::move(load).error().with_hint(kExample);
+  return load;
 }
 
 }  // namespace
@@ -29,7 +34,8 @@ Result<std::vector<cost::Load>> read_loads(const std::string& path) {
   OMNIBAL_ASSIGN(const codec::Json rows, codec::read_json(path));
   if (!rows.is_array()) {
     return Error(ErrorCode::kWrongType, "loads are an array, one object a micro-batch")
-        .in_file(path);
+        .in_file(path)
+        .with_hint(fmt::format("[...], and in it: {}", kExample));
   }
   if (rows.empty()) {
     return Error(ErrorCode::kEmptyInput, "there are no loads: a step has at least one micro-batch")

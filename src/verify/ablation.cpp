@@ -135,14 +135,59 @@ Result<double> least_gpu_days(const JsonFields& root) {
   return JsonFields(*bound, plan::plan_document_name(), "bound").number("gpu_days", 0, 1e15);
 }
 
+/// Cuts into stages of the model, one a rank before the plan's own schedule comes in.
+Result<std::vector<std::int64_t>> read_cuts(const Json& row, std::int64_t num_layers,
+                                            std::int64_t num_stages, const std::string& place) {
+  OMNIBAL_ASSIGN(
+      std::vector<std::int64_t> cuts,
+      JsonFields(row, plan::plan_document_name(), place).integers("cuts", 1, num_layers - 1));
+  if (std::ranges::adjacent_find(cuts, std::ranges::greater_equal()) != cuts.end()) {
+    return violation("{}.cuts do not rise", place);
+  }
+  if (static_cast<std::int64_t>(cuts.size()) == num_stages - 1) return cuts;
+  return violation("{}.cuts make {} stages, the row runs {}", place, cuts.size() + 1, num_stages);
+}
+
+/// Rows from +schedule on (+joint on, where the plan's schedule is the paper's) have the plan's
+/// cuts and need its memory; those before are of a stage a rank, and change them only in +model and
+/// +joint.
+Status check_cuts(const Json& rows, const plan::PlanPipeline& pipeline, std::int64_t peak_bytes,
+                  bool other_schedule) {
+  const auto num_layers = static_cast<std::int64_t>(pipeline.profile.layers.size());
+  const std::vector<std::int32_t> own = partition::first_layers(pipeline.cuts);
+  std::vector<std::int64_t> before;
+  bool has_own = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto name = rows[i].at("name").get<std::string>();
+    const std::string place = fmt::format("ablation[{}]", i);
+    has_own = has_own || name == (other_schedule ? "+schedule" : "+joint");
+    if (has_own) {
+      OMNIBAL_RETURN_IF_ERROR(
+          agree_all(rows[i], {{"cuts", own}, {"peak_bytes", peak_bytes}}, place));
+      continue;
+    }
+    OMNIBAL_RETURN_IF_ERROR(
+        JsonFields(rows[i], plan::plan_document_name(), place).integer("peak_bytes", 0, INT64_MAX));
+    OMNIBAL_ASSIGN(std::vector<std::int64_t> cuts,
+                   read_cuts(rows[i], num_layers, pipeline.sizes.pp, place));
+    const bool may_change =
+        name == "baseline" || name == "+model" || name == "+joint" || name == "+packs";
+    if (!may_change && cuts != before) {
+      return violation("{}: {} has other cuts than the row before", place, name);
+    }
+    before = std::move(cuts);
+  }
+  return {};
+}
+
 }  // namespace
 
 Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& options) {
   OMNIBAL_ASSIGN(plan::PlanPipeline pipeline, plan::read_pipeline(plan));
   const JsonFields root(plan.document(), plan::plan_document_name());
   OMNIBAL_ASSIGN(const Json* rows, root.array("ablation"));
-  const std::vector<std::string> names =
-      row_names(*rows, pipeline.schedule.kind != schedule::ScheduleKind::kOneFOneB);
+  const bool other_schedule = pipeline.schedule.kind != schedule::ScheduleKind::kOneFOneB;
+  const std::vector<std::string> names = row_names(*rows, other_schedule);
   if (rows->size() != names.size()) {
     return violation("the ablation has {} rows, {} are possible", rows->size(), names.size());
   }
@@ -161,12 +206,15 @@ Finding check_ablation(const plan::PlanReader& plan, const VerifyOptions& option
   OMNIBAL_ASSIGN(const StepCounts counts, baseline_steps(plan, root, with_packs));
   OMNIBAL_RETURN_IF_ERROR(check_baseline(read.front(), epoch.gpus, counts));
   OMNIBAL_RETURN_IF_ERROR(check_same_steps(read, epoch.gpus));
+  OMNIBAL_ASSIGN(const Json* prediction, root.object("prediction"));
+  OMNIBAL_ASSIGN(const std::int64_t peak_bytes,
+                 JsonFields(*prediction, plan::plan_document_name(), "prediction")
+                     .integer("peak_bytes", 0, INT64_MAX));
+  OMNIBAL_RETURN_IF_ERROR(check_cuts(*rows, pipeline, peak_bytes, other_schedule));
   pipeline.steps.links.clear();
   pipeline.steps.end = {};
   const double step_s = mean_step_seconds(plan, pipeline.steps, options.threads);
   OMNIBAL_RETURN_IF_ERROR(agree(rows->back(), "step_s", step_s));
-  OMNIBAL_RETURN_IF_ERROR(agree_all(
-      rows->back(), {{"cuts", partition::first_layers(pipeline.cuts)}}, "ablation.+order"));
   return std::string(
       "rows agree with each other and +order with a simulation; the step times of the other rows "
       "are taken as given");

@@ -77,6 +77,7 @@ Finding check_supervised(const plan::PlanReader& plan);
 Finding check_counts(const plan::PlanReader& plan);
 Finding check_packing_metrics(const plan::PlanReader& plan);
 Finding check_mix(const plan::PlanReader& plan);
+Finding check_limits(const plan::PlanReader& plan);
 
 Finding check_steps(const plan::PlanReader& plan);
 Finding check_step_metrics(const plan::PlanReader& plan);

@@ -2,14 +2,12 @@
 //
 // What explains a plan beside its ablation: the certificate of its cuts, their sensitivity, and the
 // comparisons that were asked for.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "checks.h"
-#include "omnibal/plan/plan_pipeline.h"
-#include "omnibal/plan/sensitivity.h"
-#include "simulated_epoch.h"
+#include "model_claims.h"
+#include "omnibal/plan/schedule_spec.h"
 
 namespace omnibal::verify {
 namespace {
@@ -19,23 +17,77 @@ using codec::JsonFields;
 
 constexpr double kRounding = 1e-9;
 
-Result<double> positive(const Json& object, const char* key, const std::string& place) {
-  return JsonFields(object, plan::plan_document_name(), place)
-      .number(key, std::numeric_limits<double>::min(), 1e15);
+Status check_zero3(const Json& zero3, double gpus) {
+  const JsonFields fields(zero3, plan::plan_document_name(), "zero3");
+  OMNIBAL_RETURN_IF_ERROR(positive(zero3, "achieved_flops", "zero3"));
+  for (const char* run : {"baseline", "balanced", "planned"}) {
+    OMNIBAL_ASSIGN(const Json* claimed, fields.object(run));
+    const std::string place = fmt::format("zero3.{}", run);
+    OMNIBAL_ASSIGN(const double step_s, positive(*claimed, "step_s", place));
+    OMNIBAL_ASSIGN(const double steps, positive(*claimed, "steps", place));
+    OMNIBAL_RETURN_IF_ERROR(
+        agree_all(*claimed, {{"gpu_days", step_s * steps * gpus / 86400}}, place));
+  }
+  return {};
 }
 
-/// Seconds a micro-batch of the busiest rank, every micro-batch the mean pack.
-double bottleneck_seconds(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline) {
-  const cost::Load mean = metrics::mean_load(plan.pack_loads());
-  std::vector<double> ranks(pipeline.schedule.ranks.size(), 0.0);
-  const std::vector<simulate::StageCost> stages =
-      simulate::stage_costs(pipeline.profile, pipeline.cuts, pipeline.recompute);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    ranks[static_cast<std::size_t>(pipeline.schedule.stage_rank[s].value())] +=
-        stages[s].forward_s.at(mean) + stages[s].backward_s.at(mean) +
-        stages[s].recompute_s.at(mean);
+bool is_null(const Json& options, const char* key) {
+  return options.contains(key) && options.at(key).is_null();
+}
+
+/// A search was made for sizes that were not given, and for a schedule of several ranks.
+bool was_searched(const Json& options, std::int64_t pp) {
+  return options.contains("hours") || is_null(options, "tp") || is_null(options, "pp") ||
+         is_null(options, "dp") || (pp > 1 && is_null(options, "schedule"));
+}
+
+/// Nothing that was asked for is missing.
+Status check_asked(const JsonFields& root, std::int64_t pp) {
+  OMNIBAL_ASSIGN(const Json* provenance, root.object("provenance"));
+  OMNIBAL_ASSIGN(
+      const Json* options,
+      JsonFields(*provenance, plan::plan_document_name(), "provenance").object("options"));
+  const JsonFields asked(*options, plan::plan_document_name(), "provenance.options");
+  OMNIBAL_ASSIGN(const std::string layout, asked.text_or("layout", "integrated"));
+  for (const auto& [key, is_asked] :
+       {std::pair("layouts", layout != "integrated"), std::pair("zero3", asked.has("zero3")),
+        std::pair("search", was_searched(*options, pp))}) {
+    if (is_asked && !root.has(key)) {
+      return violation("plan.json lacks \"{}\", provenance.options asks for it", key);
+    }
   }
-  return std::ranges::max(ranks);
+  return {};
+}
+
+/// Comparisons that a plan has only where they were asked for.
+Result<std::string> check_comparisons(const plan::PlanReader& plan,
+                                      const plan::PlanPipeline& pipeline) {
+  const JsonFields root(plan.document(), plan::plan_document_name());
+  OMNIBAL_RETURN_IF_ERROR(check_asked(root, pipeline.sizes.pp));
+  std::string checked;
+  if (root.has("zero3")) {
+    OMNIBAL_ASSIGN(const Json* zero3, root.object("zero3"));
+    OMNIBAL_RETURN_IF_ERROR(check_zero3(*zero3, static_cast<double>(pipeline.sizes.gpus())));
+    checked += "; ZeRO-3 agrees with itself";
+  }
+  if (root.has("layouts")) {
+    OMNIBAL_ASSIGN(const Json* layouts, root.object("layouts"));
+    OMNIBAL_RETURN_IF_ERROR(check_layouts(plan, pipeline, *layouts));
+    checked += "; the integrated layout is the plan, the others agree with themselves";
+  }
+  if (root.has("search")) {
+    OMNIBAL_ASSIGN(const Json* search, root.object("search"));
+    OMNIBAL_RETURN_IF_ERROR(check_search(plan, *search));
+    checked += "; the plan is the first of the search's candidates";
+  }
+  return checked;
+}
+
+}  // namespace
+
+Result<double> positive(const Json& object, std::string_view key, const std::string& place) {
+  return JsonFields(object, plan::plan_document_name(), place)
+      .number(key, std::numeric_limits<double>::min(), 1e15);
 }
 
 Status check_gap(const Json& certificate, double bottleneck_s) {
@@ -53,148 +105,32 @@ Status check_gap(const Json& certificate, double bottleneck_s) {
   return {};
 }
 
-/// The plan's own cuts and recomputation where layers take other times.
-Result<double> seconds_if(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
-                          const cost::Profile& profile, int threads) {
-  plan::StepPipeline steps = pipeline.steps;
-  steps.stages = simulate::stage_costs(profile, pipeline.cuts, pipeline.recompute);
-  return mean_step_seconds(plan, steps, threads);
-}
-
-Result<plan::ModelPart> part_of(const JsonFields& fields) {
-  OMNIBAL_ASSIGN(const std::string name, fields.text("part"));
-  for (const plan::ModelPart part : {plan::ModelPart::kVision, plan::ModelPart::kLanguage}) {
-    if (name == plan::to_string(part)) return part;
+Status check_shares(const Json& object, const std::string& place) {
+  OMNIBAL_ASSIGN(const Json* shares,
+                 JsonFields(object, plan::plan_document_name(), place).object("shares"));
+  const JsonFields fields(*shares, plan::plan_document_name(), place + ".shares");
+  OMNIBAL_ASSIGN(const double idle, fields.number("idle", 0, 1));
+  double sum = idle;
+  for (const char* share : {"model", "replicated", "tensor", "recompute"}) {
+    OMNIBAL_ASSIGN(const double part, fields.number(share, -1, 2));
+    sum += part;
   }
-  return violation("sensitivity: there is no part \"{}\"", name);
+  if (std::abs(sum - 1) <= kRounding || (idle == 0 && sum > 1)) return {};
+  return violation("{}.shares add up to {}", place, sum);
 }
 
-/// A wait for the host's memory does not scale with the layer: those plans are taken as given.
-bool offloads(const plan::PlanReader& plan) {
-  const Json& document = plan.document();
-  return document.contains("recompute_choice") &&
-         std::ranges::any_of(document.at("recompute_choice"),
-                             [](const Json& name) { return name == cost::kOffloadChoice; });
+codec::Json schedule_of(const plan::PlanPipeline& pipeline) {
+  const schedule::Schedule& lists = pipeline.schedule;
+  return plan::to_json(plan::ScheduleSpec{
+      lists.kind, static_cast<std::int32_t>(lists.stage_rank.size() / lists.ranks.size())});
 }
-
-Status check_case(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
-                  const Json& claimed, int threads) {
-  const JsonFields fields(claimed, plan::plan_document_name(), "sensitivity");
-  OMNIBAL_ASSIGN(const plan::ModelPart part, part_of(fields));
-  OMNIBAL_ASSIGN(const double factor, fields.number("factor", 0.01, 100));
-  OMNIBAL_ASSIGN(const double step_s, positive(claimed, "step_s", "sensitivity"));
-  OMNIBAL_ASSIGN(const double best_s, positive(claimed, "best_step_s", "sensitivity"));
-  if (best_s > step_s) return violation("sensitivity: knowing it, a step takes longer");
-  OMNIBAL_ASSIGN(const double loss, fields.number("loss", 0, 1e15));
-  if (std::abs(loss - (step_s / best_s - 1)) > kRounding) {
-    return violation("sensitivity: the loss is {}, not {}", loss, step_s / best_s - 1);
-  }
-  if (offloads(plan)) return {};
-  OMNIBAL_ASSIGN(const double found_s,
-                 seconds_if(plan, pipeline, plan::scaled(pipeline.profile, part, factor), threads));
-  return agree(claimed, "step_s", found_s);
-}
-
-Status check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline) {
-  OMNIBAL_ASSIGN(const Json* certificate,
-                 JsonFields(plan.document(), plan::plan_document_name()).object("certificate"));
-  const double bottleneck_s = bottleneck_seconds(plan, pipeline);
-  OMNIBAL_RETURN_IF_ERROR(agree(*certificate, "bottleneck_s", bottleneck_s));
-  return check_gap(*certificate, bottleneck_s);
-}
-
-Status check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
-                         int threads) {
-  OMNIBAL_ASSIGN(const Json* cases,
-                 JsonFields(plan.document(), plan::plan_document_name()).array("sensitivity"));
-  for (const Json& one : *cases) {
-    OMNIBAL_RETURN_IF_ERROR(check_case(plan, pipeline, one, threads));
-  }
-  return {};
-}
-
-Status check_zero3(const Json& zero3, double gpus) {
-  for (const char* run : {"baseline", "balanced", "planned"}) {
-    OMNIBAL_ASSIGN(const Json* claimed,
-                   JsonFields(zero3, plan::plan_document_name(), "zero3").object(run));
-    OMNIBAL_ASSIGN(const double step_s, positive(*claimed, "step_s", run));
-    OMNIBAL_ASSIGN(const double steps, positive(*claimed, "steps", run));
-    OMNIBAL_RETURN_IF_ERROR(agree(*claimed, "gpu_days", step_s * steps * gpus / 86400));
-  }
-  return {};
-}
-
-/// What a layout takes is not below what it is claimed to take at least.
-Status check_bounds(const Json& layout) {
-  const JsonFields fields(layout, plan::plan_document_name(), "layouts.ranked");
-  OMNIBAL_ASSIGN(const double gpu_days, fields.number("gpu_days", 0, 1e15));
-  OMNIBAL_ASSIGN(const Json* bound, fields.object("bound"));
-  OMNIBAL_ASSIGN(const double least_days, positive(*bound, "gpu_days", "layouts.ranked.bound"));
-  if (least_days > gpu_days * (1 + kRounding)) {
-    return violation("layouts: {} GPU days are below their bound {}", gpu_days, least_days);
-  }
-  OMNIBAL_ASSIGN(const Json* certificate, fields.object("certificate"));
-  OMNIBAL_ASSIGN(const double slowest_s, positive(*certificate, "bottleneck_s", "certificate"));
-  return check_gap(*certificate, slowest_s);
-}
-
-Status check_layouts(const plan::PlanReader& plan, const Json& layouts, double gpus) {
-  OMNIBAL_ASSIGN(const Json* ranked,
-                 JsonFields(layouts, plan::plan_document_name(), "layouts").array("ranked"));
-  const Json& document = plan.document();
-  double fastest_s = 0;
-  for (const Json& one : *ranked) {
-    OMNIBAL_ASSIGN(const double step_s, positive(one, "step_s", "layouts.ranked"));
-    if (step_s < fastest_s) return violation("layouts.ranked is not in the order of step_s");
-    fastest_s = step_s;
-    const auto steps = static_cast<double>(plan.steps()->num_steps);
-    OMNIBAL_RETURN_IF_ERROR(agree(one, "gpu_days", step_s * steps * gpus / 86400));
-    OMNIBAL_RETURN_IF_ERROR(check_bounds(one));
-    if (one.at("layout") != document.at("layout")) continue;
-    OMNIBAL_RETURN_IF_ERROR(agree(document.at("prediction"), "step_s", step_s));
-  }
-  if (ranked->empty() || (*ranked)[0].at("layout") != layouts.at("best")) {
-    return violation("layouts.best is not the first of layouts.ranked");
-  }
-  return {};
-}
-
-/// The plan is what the search found best.
-Status check_search(const Json& document) {
-  OMNIBAL_ASSIGN(
-      const Json* candidates,
-      JsonFields(document.at("search"), plan::plan_document_name(), "search").array("candidates"));
-  if (candidates->empty()) return violation("search.candidates is empty");
-  const Json& best = (*candidates)[0];
-  if (best.at("schedule") != document.at("schedule")) {
-    return violation("the plan's schedule is not that of search.candidates[0]");
-  }
-  for (const char* size : {"tp", "pp", "dp"}) {
-    if (best.at("parallel").at(size) != document.at("parallel").at(size)) {
-      return violation("the plan's {} is not that of search.candidates[0]", size);
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 Finding check_explanations(const plan::PlanReader& plan, const VerifyOptions& options) {
   OMNIBAL_ASSIGN(const plan::PlanPipeline pipeline, plan::read_pipeline(plan));
-  OMNIBAL_RETURN_IF_ERROR(check_certificate(plan, pipeline));
-  OMNIBAL_RETURN_IF_ERROR(check_sensitivity(plan, pipeline, options.threads));
-  const Json& document = plan.document();
-  const auto gpus = static_cast<double>(pipeline.sizes.gpus());
-  if (document.contains("zero3")) {
-    OMNIBAL_RETURN_IF_ERROR(check_zero3(document.at("zero3"), gpus));
-  }
-  if (document.contains("layouts")) {
-    OMNIBAL_RETURN_IF_ERROR(check_layouts(plan, document.at("layouts"), gpus));
-  }
-  if (document.contains("search")) OMNIBAL_RETURN_IF_ERROR(check_search(document));
-  return std::string(
-      "the slowest rank and steps of other layer times recomputed; the bound and what was found "
-      "for other times, layouts and ZeRO-3 agree with themselves");
+  OMNIBAL_ASSIGN(const std::string certificate, check_certificate(plan, pipeline));
+  OMNIBAL_ASSIGN(const std::string sensitivity, check_sensitivity(plan, pipeline, options));
+  OMNIBAL_ASSIGN(const std::string comparisons, check_comparisons(plan, pipeline));
+  return certificate + "; " + sensitivity + comparisons;
 }
 
 }  // namespace omnibal::verify

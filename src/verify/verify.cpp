@@ -21,6 +21,7 @@ std::vector<NamedCheck> data_checks(const plan::PlanReader& plan, const std::str
           {"counts", [&] { return check_counts(plan); }},
           {"packing_metrics", [&] { return check_packing_metrics(plan); }},
           {"mix", [&] { return check_mix(plan); }},
+          {"limits", [&] { return check_limits(plan); }},
           {"inputs", [&] { return check_inputs(plan, directory); }}};
 }
 

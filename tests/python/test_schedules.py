@@ -81,7 +81,7 @@ def test_chunks_that_a_schedule_does_not_take_are_refused():
     for kind, chunks in (("interleaved", 1), ("zb-v", 3), ("1f1b", 2)):
         error = refuse(2, "partition", W_PROFILE, "--pp", 4, "--micro-batches", 12, "--schedule",
                        kind, "--chunks", chunks)
-        assert error["where"]["key"] == "chunks"
+        assert error["where"]["key"] == "--chunks"
 
 
 @pytest.fixture(scope="module")

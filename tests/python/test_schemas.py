@@ -105,7 +105,7 @@ def test_errors(tmp_path, small_plan):
     full = refuse(3, "pack", lengths, "--vision-cap", 9, "--token-cap", 4096)
     assert full["code"] == "nothing_usable" and full["value"] == 5000 and full["limit"] == 4096
     validate_answer({"error": full}, "error")
-    validate_answer({"error": refuse(3, "simulate", small_plan, "--step", 10**6)}, "error")
+    validate_answer({"error": refuse(2, "simulate", small_plan, "--step", 10**6)}, "error")
     impossible = refuse(4, "partition", W_PROFILE, "--pp", 8, "--micro-batches", 32,
                         "--memory", "1GB")
     validate_answer({"error": impossible}, "error")

@@ -238,7 +238,7 @@ def test_what_does_not_fit_a_schedule_is_refused():
         return refuse(2, "simulate", "--profile", W_PROFILE, "--cuts", "30,60", "--micro-batches", micro_batches,
                       *flags)
     assert "2 stages a rank" in refused("--schedule", "interleaved", "--chunks", 1)["message"]
-    assert refused("--schedule", "zb-v")["where"]["key"] == "chunks"
+    assert refused("--schedule", "zb-v")["where"]["key"] == "--chunks"
     assert "--cluster" in refused("--update", "all-reduce")["hint"]
     assert refused("--dp", 4096, micro_batches=2000)["where"]["key"] == "--dp"
 

@@ -25,7 +25,7 @@ def refused_by_verify(directory):
 
 
 def hours(count):
-    return count["hours"]
+    return count.get("hours", float("inf"))  # where nothing fits
 
 
 def test_a_plan_without_sizes_verifies_and_says_why_the_others_lose(small_corpus, tmp_path):
@@ -147,6 +147,9 @@ def test_the_fewest_gpus_within_hours(small_corpus):
     assert parallel["tp"] * parallel["pp"] * parallel["dp"] == chosen
     assert all((hours(count) <= 0.5) == (count["gpus"] >= chosen) for count in counts)
     assert any(count["gpus"] < chosen for count in counts)
+    few = ask("plan", small_corpus, *MODEL, "--hours", 5, "--gpus", 64, "--dry-run")["search"]["counts"]
+    unfit = [count for count in few if "hours" not in count]
+    assert unfit and all("does not fit" in count["reason"] for count in unfit)
 
 
 def test_what_cannot_be_searched(small_corpus):
@@ -218,6 +221,6 @@ def test_a_step_far_from_the_global_batch_is_warned_of(small_corpus):
                    "--tp", 2, "--pp", 4, "--schedule", "1f1b", "--vision-cap", caps[0],
                    "--token-cap", caps[1], "--global-batch", global_batch, "--dry-run")
         assert plan.returncode == 0 and "samples a step" in plan.stdout
-        return "of the global batch of" in plan.stderr
+        return "the global batch has" in plan.stderr
     assert not warned(1024, (9, 4096))
     assert warned(32, (18, 8192))  # 8 ranks with a pack of eight samples each

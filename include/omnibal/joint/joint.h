@@ -174,6 +174,14 @@ struct JointAnswer {
 Result<JointAnswer> solve(const JointProblem& problem, const JointOptions& options,
                           const Evaluator& evaluate);
 
+/// What solve says of its answer, of any plan that fits: how far its slowest rank is from the least
+/// possible, and what becomes of it if a cut moves. makespan_bound_s is 0: it is not sought. Where
+/// no program is exact, `proven` says that the plan itself reaches lower_bound_s. Not with
+/// kMegatron.
+/// Errors: those of solve; kOutOfRange (cuts that are not num_stages stages of the layers).
+Result<Certificate> certify(const JointProblem& problem, const partition::Cuts& cuts,
+                            const LayerChoices& choices, const Evaluator& evaluate);
+
 /// What a rank needs in memory with this plan: at each of its fullest moments its static bytes,
 /// what its micro-batches hold, and the largest activation among the recomputed layers of the stage
 /// that runs. O(layers of the rank + moments).

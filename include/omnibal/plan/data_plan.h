@@ -30,6 +30,7 @@ namespace omnibal::plan {
 
 /// Who chose the caps: the user, the paper's heuristic, predicted time and memory.
 enum class CapSource { kGiven, kPaper, kAuto };
+std::string_view to_string(CapSource source);  // "given", "paper", "auto"
 
 struct DataPlanOptions {
   pack::Method method = pack::Method::kIsf;

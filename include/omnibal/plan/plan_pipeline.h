@@ -29,10 +29,21 @@ struct PlanPipeline {
   schedule::Schedule schedule;
   partition::Cuts cuts;
   recompute::RecomputeMask recompute;  // layers that spare memory at all
+  cost::LayerChoices choices;          // how
   cost::Profile profile;               // as they do: its recompute_s and recomputed_bytes
   simulate::Reduction update = simulate::Reduction::kNone;
   StepPipeline steps;
 };
+
+struct CutsAndChoices {
+  partition::Cuts cuts;
+  cost::LayerChoices choices;
+};
+
+/// `cuts`, `recompute` and `recompute_choice` of an object of plan.json. Errors: kInvalidPlan,
+/// kMissingKey, kWrongType, kOutOfRange.
+Result<CutsAndChoices> read_cuts_and_choices(const codec::JsonFields& fields,
+                                             const cost::Profile& profile, std::int64_t num_stages);
 
 /// What comes out can be simulated: every id of steps.npy is -1 or a pack, pack loads are in
 /// range, sums of bytes fit 64 bits. Errors: kInvalidPlan, kMissingKey, kWrongType, kOutOfRange: a

@@ -121,6 +121,11 @@ Result<Plan> make_plan(const corpus::Corpus& corpus, const model::ModelSpec& mod
                        const cluster::ClusterSpec& cluster, const PlanRequest& request,
                        const Progress& progress);
 
+/// The certificate of the cuts and choices of `plan`, judged by its own steps as they stand. It
+/// takes what they are chosen for: profile, sizes, schedule, micro-batches, memory, caps, packs,
+/// steps and links. Errors: those of joint::certify.
+Result<PlanCertificate> certify(const Plan& plan);
+
 /// The keys of `plan` (docs/formats.md), those of `pack` included.
 codec::Json to_json(const Plan& plan, const corpus::Corpus& corpus);
 

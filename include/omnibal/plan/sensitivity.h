@@ -39,6 +39,9 @@ struct SensitivityCase {
 /// choice "offload". Layers without a kind are of no part.
 cost::Profile scaled(cost::Profile profile, ModelPart part, double factor);
 
+/// The cases that a plan with this profile has: part and factor alone.
+std::vector<SensitivityCase> cases_of(const cost::Profile& profile);
+
 /// [{part, factor, step_s, best_step_s, loss, cuts, recompute, recompute_choice}].
 codec::Json to_json(const std::vector<SensitivityCase>& cases);
 

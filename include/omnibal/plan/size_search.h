@@ -66,6 +66,7 @@ struct SizeChoice {
   /// That fit: those first that leave fewest samples out, then the fastest.
   std::vector<SizeCandidate> ranked;
   std::vector<SizeCandidate> refused;  // that do not, and why
+  std::string nothing_fits = {};       // why, where `ranked` is empty: of fewest_gpus alone
 
   const SizeCandidate& best() const { return ranked.front(); }
   /// Of an epoch with the best sizes.
@@ -81,8 +82,8 @@ Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
 
 /// The fewest devices with which an epoch takes at most `hours` and no more samples are left out
 /// than with `most_gpus`, of 1, 2, 3, 4, 6, 8, 12, ... nodes up to `most_gpus`; sizes chosen for
-/// each count looked at, fewest first. Error: kMemoryInfeasible, kTooSlow (not even `most_gpus` are
-/// enough: names their hours).
+/// each count looked at, fewest first, also of counts with which nothing fits. Error:
+/// kMemoryInfeasible, kTooSlow (not even `most_gpus` are enough: names their hours).
 Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
                                             std::int64_t most_gpus, const Progress& progress);
 
