@@ -81,7 +81,8 @@ LayerDemand vision_block(const ModelSpec& model, const LayerPlace& place,
                         .tokens = {.per_vision_unit = s},
                         .score_flops = {.per_vision_unit = scores},
                         .gated = tower.gated_mlp,
-                        .dropout = true,
+                        .qk_norm = tower.qk_norm,
+                        .layer_scale = tower.layer_scale,
                         .trains = tower.trainable,
                         .adapters = &tower.adapters};
   std::vector<Operation> operations = block_operations(block);
@@ -159,6 +160,7 @@ LayerDemand llm_block(const ModelSpec& model, const LayerPlace& place,
                         .tokens = {.per_token = 1},
                         .score_flops = {.per_token_pair = 2 * d(widths.query) * shares.query},
                         .gated = true,
+                        .qk_norm = llm.qk_norm,
                         .trains = llm.trainable,
                         .adapters = &llm.adapters};
   LayerDemand demand = block_demand(block, block_operations(block), place.trains_before);

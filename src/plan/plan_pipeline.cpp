@@ -240,6 +240,7 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
   OMNIBAL_ASSIGN(pipeline.cuts, read_cuts(root, pipeline.sizes.pp * schedule.chunks, num_layers));
   OMNIBAL_ASSIGN(const cost::LayerChoices choices, read_choices(root, *plan.profile()));
   pipeline.recompute = cost::spares_memory(choices);
+  pipeline.named = cost::named_choices(*plan.profile(), choices);
   pipeline.profile = cost::with_choices(*plan.profile(), choices);
   OMNIBAL_ASSIGN(pipeline.schedule,
                  make_schedule(schedule, pipeline.cuts.size() + 1, plan.steps()->micro_batches));
