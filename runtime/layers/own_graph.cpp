@@ -25,13 +25,15 @@ struct InputGradient : torch::autograd::Node {
 at::Tensor GraphStart::begin(const at::Tensor& value, bool needs_gradient) {
   if (!value.defined() || !needs_gradient) return value.defined() ? value.detach() : value;
   at::Tensor input = value.variable_data();
-  node_ = std::make_shared<InputGradient>();
-  torch::autograd::impl::set_gradient_edge(input, {node_, node_->add_input_metadata(input)});
+  auto node = c10::make_intrusive<InputGradient>();
+  const std::uint32_t number = node->add_input_metadata(input);
+  torch::autograd::impl::set_gradient_edge(input, torch::autograd::Edge(node, number));
+  node_ = std::move(node);
   return input;
 }
 
 at::Tensor GraphStart::take_gradient() {
-  if (node_ == nullptr) return {};
+  if (!node_) return {};
   return std::move(static_cast<InputGradient&>(*node_).gradient);
 }
 
@@ -43,11 +45,11 @@ GraphEnd::GraphEnd(const at::Tensor& output) {
 }
 
 void GraphEnd::backward(const at::Tensor& gradient) {
-  if (node_ == nullptr) return;
+  if (!node_) return;
+  const torch::autograd::Edge root(
+      c10::static_intrusive_pointer_cast<torch::autograd::Node>(std::move(node_)), output_number_);
   torch::autograd::Engine::get_default_engine().execute(
-      {{std::move(node_), output_number_}}, {gradient}, /*keep_graph=*/false,
-      /*create_graph=*/false, /*accumulate_grad=*/true);
-  node_.reset();
+      {root}, {gradient}, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true);
 }
 
 }  // namespace omnibal::runtime

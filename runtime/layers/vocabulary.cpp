@@ -3,9 +3,15 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
 #include "layers/accumulation_type.h"
+#include "layers/saved_pointer.h"
+#include "layers/weight_gradient.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -24,6 +30,53 @@ OwnWords own_words(const at::Tensor& ids, std::int64_t first, std::int64_t count
   const at::Tensor own = places.ge(0).logical_and_(places.lt(count));
   return {places.mul(own), own};
 }
+
+/// Rows of logits that are there in another type at once.
+constexpr std::int64_t kRowsInBetween = 64;
+
+/// `wide`, fp32, in a type of half its size, in its own memory: row i goes where row i / 2 was,
+/// which has been read.
+at::Tensor narrowed_in_place(const at::Tensor& wide, at::ScalarType type) {
+  if (wide.scalar_type() == type || wide.numel() == 0) return wide.to(type);
+  const at::Tensor narrow = wide.flatten().view(type).narrow(0, 0, wide.numel()).view(wide.sizes());
+  for (std::int64_t begin = 0; begin < wide.size(0); begin += kRowsInBetween) {
+    const std::int64_t rows = std::min(kRowsInBetween, wide.size(0) - begin);
+    narrow.narrow(0, begin, rows).copy_(wide.narrow(0, begin, rows).to(type));
+  }
+  return narrow;
+}
+
+class WideLogitsFunction : public torch::autograd::Function<WideLogitsFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            WeightGradients* later) {
+    context->save_for_backward({weight.requires_grad() ? x : at::Tensor(), weight});
+    context->saved_data["later"] = to_saved(later);
+    const at::ScalarType type = accumulation_type(x);
+    if (type == x.scalar_type()) return at::linear(x, weight);
+    const at::Tensor logits = at::empty({x.size(0), weight.size(0)}, x.options().dtype(type));
+    for (std::int64_t begin = 0; begin < x.size(0); begin += kRowsInBetween) {
+      const std::int64_t rows = std::min(kRowsInBetween, x.size(0) - begin);
+      logits.narrow(0, begin, rows).copy_(at::linear(x.narrow(0, begin, rows), weight));
+    }
+    return logits;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const auto& [x, weight] = std::tie(saved[0], saved[1]);
+    const at::Tensor dy = narrowed_in_place(gradients[0], weight.scalar_type());
+    variable_list result(3);
+    if (context->needs_input_grad(0)) result[0] = dy.mm(weight);
+    if (!context->needs_input_grad(1)) return result;
+    if (auto* later = from_saved<WeightGradients>(context->saved_data["later"])) {
+      later->add(x, dy, weight, {});
+    } else {
+      result[1] = weight_gradient(x, dy);
+    }
+    return result;
+  }
+};
 
 /// As Megatron-LM's vocabulary-parallel loss (arXiv 1909.08053): the logits never meet on one rank.
 /// Of [N, words] there is one tensor at a time: logits, their exponentials, their gradient.
@@ -69,6 +122,10 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
 at::Tensor embed(const at::Tensor& ids, const at::Tensor& table, std::int64_t first_row) {
   const auto [places, own] = own_words(ids, first_row, table.size(0));
   return at::embedding(table, places) * own.unsqueeze(1);
+}
+
+at::Tensor wide_logits(const at::Tensor& x, const Linear& layer, WeightGradients* later) {
+  return WideLogitsFunction::apply(x, layer.weight, later);
 }
 
 at::Tensor weighted_cross_entropy(const at::Tensor& logits, const at::Tensor& labels,

@@ -86,7 +86,7 @@ at::Tensor forward(const TextBlock& block, const at::Tensor& input, const Pass& 
 }
 
 at::Tensor logits(const Head& head, const at::Tensor& input, const Pass& pass) {
-  return linear(supervised_rows(head, input, pass), head.words, pass.later);
+  return wide_logits(supervised_rows(head, input, pass), head.words, pass.later);
 }
 
 at::Tensor forward(const Head& head, const at::Tensor& input, const Pass& pass) {

@@ -5,10 +5,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/conv2d.h>
 
 #include "omnibal/runtime/layers/activation.h"
 #include "omnibal/runtime/layers/attention.h"
+#include "omnibal/runtime/layers/patches.h"
 #include "omnibal/runtime/layers/rebuilt_linear.h"
 
 namespace omnibal::runtime {
@@ -19,14 +19,9 @@ at::Tensor activate(Activation activation, const at::Tensor& x) {
 }
 
 /// Each rank computes all patches, which cost little, and keeps its rows.
-at::Tensor embed_patches(const PatchEmbedding& embedding, const Pass& pass) {
+at::Tensor embed_pixels(const PatchEmbedding& embedding, const Pass& pass) {
   const at::Tensor& pixels = pass.batch.batch.pixels;
-  const std::optional<at::Tensor> bias =
-      embedding.patches.bias.defined() ? std::optional(embedding.patches.bias) : std::nullopt;
-  const at::Tensor patches_UPH =
-      at::conv2d(pixels, embedding.patches.weight, bias, embedding.patch_size)
-          .flatten(2)
-          .transpose(1, 2);
+  const at::Tensor patches_UPH = embed_patches(pixels, embedding.patches);
   const std::int64_t width = patches_UPH.size(2);
   const at::Tensor class_U1H =
       embedding.class_token.reshape({1, 1, width}).expand({pixels.size(0), 1, width});
@@ -84,7 +79,7 @@ at::Tensor shuffle_pixels(const at::Tensor& x_USH, std::int64_t factor) {
 }  // namespace
 
 at::Tensor forward(const VisionBlock& block, const at::Tensor& input, const Pass& pass) {
-  const at::Tensor x = block.embedding ? embed_patches(*block.embedding, pass) : input;
+  const at::Tensor x = block.embedding ? embed_pixels(*block.embedding, pass) : input;
   const Before attention{[&block, pass](const at::Tensor& v) { return attend(block, v, pass); },
                          runs_attention_again(pass.recompute)};
   const Before mlp{[&block, pass](const at::Tensor& v) { return widen(block, v, pass); },

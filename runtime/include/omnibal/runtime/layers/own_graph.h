@@ -13,13 +13,9 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
-#include <memory>
-
-namespace torch::autograd {
-struct Node;
-}
 
 namespace omnibal::runtime {
 
@@ -31,7 +27,7 @@ class GraphStart {
   at::Tensor take_gradient();
 
  private:
-  std::shared_ptr<torch::autograd::Node> node_;
+  c10::intrusive_ptr<c10::intrusive_ptr_target> node_;  // of torch::autograd
 };
 
 class GraphEnd {
@@ -43,7 +39,7 @@ class GraphEnd {
   void backward(const at::Tensor& gradient);
 
  private:
-  std::shared_ptr<torch::autograd::Node> node_;
+  c10::intrusive_ptr<c10::intrusive_ptr_target> node_;  // of torch::autograd
   std::uint32_t output_number_ = 0;
 };
 
