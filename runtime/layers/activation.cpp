@@ -73,7 +73,7 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
       gradient.mul_(at::silu(gate));             // now the gradient of up
       at::silu_backward_out(up, of_silu, gate);  // up is not needed any more: now that of gate
     }
-    return {saved[1], dy};
+    return {saved[1].detach(), dy};
   }
 };
 

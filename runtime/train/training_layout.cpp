@@ -91,14 +91,21 @@ std::vector<Recompute> planned_recompute(const plan::PlanPipeline& planned,
   return choices;
 }
 
+/// The others keep as much where they recompute (docs/methods/cost.md).
+bool spares_by_recomputing(model::LayerKind kind) {
+  return kind != model::LayerKind::kTokenEmbedding && kind != model::LayerKind::kHead;
+}
+
 std::vector<Recompute> recompute_of(const TrainConfig& config, const plan::PlanPipeline* planned,
                                     const model::ModelSpec& spec) {
   if (config.recompute == RecomputeChoice::kPlan && planned != nullptr) {
     return planned_recompute(*planned, spec);
   }
-  return std::vector<Recompute>(spec.layers.size(), config.recompute == RecomputeChoice::kFull
-                                                        ? Recompute::kEverything
-                                                        : Recompute::kNothing);
+  std::vector<Recompute> choices(spec.layers.size(), Recompute::kNothing);
+  for (std::size_t i = 0; config.recompute == RecomputeChoice::kFull && i < choices.size(); ++i) {
+    if (spares_by_recomputing(spec.layers[i].kind)) choices[i] = Recompute::kEverything;
+  }
+  return choices;
 }
 
 /// A step keeps its packs, whatever dp.

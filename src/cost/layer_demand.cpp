@@ -89,9 +89,12 @@ LayerDemand vision_block(const ModelSpec& model, const LayerPlace& place,
   double parameters = held(model::vision_block_parameters(tower), shares, block.tp);
   if (place.index_in_kind == 0) {  // the patch embedding is on every device
     const double flops = 2 * d(tower.patch_inputs) * h * d(tower.patches_per_unit);
+    const LinearCost normed =
+        tower.pre_norm ? kBf16 * h * shares.outside * block.tokens : LinearCost();
     operations.insert(
         operations.begin(),
-        {.flops = {.per_vision_unit = flops}, .trains = tower.trainable, .kept_bytes = {}});
+        {{.flops = {.per_vision_unit = flops}, .trains = tower.trainable, .kept_bytes = {}},
+         {.flops = {}, .trains = tower.trainable, .kept_bytes = normed}});
     parameters += d(model::patch_embedding_parameters(tower));
   }
   LayerDemand demand = block_demand(block, operations, place.trains_before);
