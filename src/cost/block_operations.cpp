@@ -94,7 +94,8 @@ void add_attention(const BlockSpec& block, std::vector<Operation>& operations) {
   Operation output{.flops = 2 * width * query * block.tokens,
                    .trains = block.trains,
                    .kept_bytes = kBf16 * query * block.tokens,
-                   .kept_for = KeptFor::kWeightsUnlessShared};
+                   .kept_for = KeptFor::kWeightsUnlessShared,
+                   .output_bytes = (block.dropout ? 1 : 0) * width * shares.outside * block.tokens};
   add_adapters(block, {AdapterTarget::kOutput}, output);
   operations.push_back(output);
   add_layer_scale(block, outside, operations);
@@ -122,6 +123,7 @@ void add_mlp(const BlockSpec& block, std::vector<Operation>& operations) {
                  .trains = block.trains,
                  .kept_bytes = kBf16 * mlp / block.tp * block.tokens,
                  .kept_for = KeptFor::kWeights,
+                 .output_bytes = (block.dropout ? 1 : 0) * width * block.tokens,
                  .region = Region::kMlp};
   add_adapters(block, {AdapterTarget::kDown}, down);
   operations.push_back(down);

@@ -23,12 +23,13 @@ struct BlockSpec {
   bool gated = false;
   bool qk_norm = false;      // between the projections and attention
   bool layer_scale = false;  // behind attention and MLP
+  bool dropout = false;      // there too: a byte a value
   bool trains = true;        // its own weights
   const model::Adapters* adapters = nullptr;
 };
 
-/// Norm, q k v, their norms, attention, output, scale, norm, up (and gate), activation, down,
-/// scale.
+/// Norm, q k v, their norms, attention, output, dropout, scale, norm, up (and gate), activation,
+/// down, dropout, scale.
 std::vector<Operation> block_operations(const BlockSpec& block);
 
 /// Adapter parameters that the device holds: A of q, k, v, gate and up whole and B split, A of

@@ -33,7 +33,7 @@ struct Operation {
   bool trains = false;        // its own weights
   LinearCost kept_bytes;      // its input
   KeptFor kept_for = KeptFor::kBackward;
-  LinearCost output_bytes = {};   // kept besides, if its output has a gradient: logits
+  LinearCost output_bytes = {};  // kept besides, if its output has a gradient: dropout mask, logits
   Region region = Region::kNone;  // that rebuilds kept_bytes
   bool reruns = false;            // with that region
   // Adapters: x A and that times B.

@@ -16,24 +16,36 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 RATE = 163e12  # of a100-80g
 RANK = 16
 CLUSTER = ["--cluster", "a100-80g"]
+PRESET = "internvit-300m+qwen2.5-0.5b"
 # Norms: of queries and keys. Towers have one over the whole width, Qwen3 one over each head.
-VISION = {"model": "internvit-300m+qwen2.5-0.5b", "width": 1024, "query": 1024, "kv": 1024,
-          "heads": 16, "mlp": 4096, "gated": False, "scale": True, "norms": False, "tokens": 1025}
-LLM = {"model": "internvit-300m+qwen2.5-0.5b", "width": 896, "query": 896, "kv": 128, "heads": 14,
-       "mlp": 4864, "gated": True, "scale": False, "norms": False, "tokens": 192}
-CLIP = {**VISION, "model": "clip-vit-l-14-336+qwen2.5-0.5b", "scale": False, "tokens": 577}
+VISION = {"model": "vit", "width": 1024, "query": 1024, "kv": 1024, "heads": 16, "mlp": 4096,
+          "gated": False, "scale": True, "norms": False, "dropout": 0.0, "tokens": 1025}
+# As the paper counts: dropout, nothing for the scale.
+PAPERS_VISION = {**VISION, "model": PRESET, "scale": False, "dropout": 0.1}
+LLM = {"model": PRESET, "width": 896, "query": 896, "kv": 128, "heads": 14, "mlp": 4864,
+       "gated": True, "scale": False, "norms": False, "dropout": 0.0, "tokens": 192}
+CLIP = {**VISION, "model": "clip", "scale": False, "tokens": 577}
 NORMED_VISION = {**VISION, "model": "normed", "width": 192, "query": 192, "kv": 192, "heads": 3,
                  "mlp": 640, "norms": True, "tokens": 257}
 NORMED_LLM = {**LLM, "model": "normed", "width": 256, "query": 384, "kv": 128, "heads": 6, "mlp": 512,
               "norms": True}
-NORMED = {
-    "model_type": "internvl", "image_token_id": 9,
-    "vision_config": {"hidden_size": 192, "num_hidden_layers": 2, "num_attention_heads": 3,
-                      "intermediate_size": 640, "image_size": 224, "patch_size": 14,
-                      "use_qk_norm": True},
-    "text_config": {"model_type": "qwen3", "hidden_size": 256, "num_hidden_layers": 2,
-                    "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 64,
-                    "intermediate_size": 512, "vocab_size": 1000},
+TEXT = {"model_type": "qwen2", "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "num_key_value_heads": 2, "intermediate_size": 256, "vocab_size": 1000}
+TOWER = {"hidden_size": 1024, "num_hidden_layers": 3, "num_attention_heads": 16,
+         "intermediate_size": 4096, "patch_size": 14}
+CONFIGS = {
+    "vit": {"model_type": "internvl", "image_token_id": 9, "text_config": TEXT,
+            "vision_config": {**TOWER, "image_size": 448, "attention_bias": True}},
+    "clip": {"model_type": "llava", "image_token_index": 9, "text_config": {**TEXT, "model_type": "llama"},
+             "vision_config": {**TOWER, "model_type": "clip_vision_model", "image_size": 336}},
+    "normed": {
+        "model_type": "internvl", "image_token_id": 9,
+        "vision_config": {"hidden_size": 192, "num_hidden_layers": 2, "num_attention_heads": 3,
+                          "intermediate_size": 640, "image_size": 224, "patch_size": 14,
+                          "use_qk_norm": True},
+        "text_config": {"model_type": "qwen3", "hidden_size": 256, "num_hidden_layers": 2,
+                        "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 64,
+                        "intermediate_size": 512, "vocab_size": 1000}},
 }
 
 
@@ -63,6 +75,11 @@ class Linear(nn.Module):
 
     def forward(self, x):
         return self.base(x) if self.a is None else self.base(x) + self.b(self.a(x))
+
+
+def dropped(x, shape):
+    """With a mask of a byte a value, as on devices."""
+    return torch.native_dropout(x, shape["dropout"], True)[0] if shape["dropout"] else x
 
 
 class Block(nn.Module):
@@ -104,13 +121,13 @@ class Block(nn.Module):
         context = F.scaled_dot_product_attention(q, k, v, is_causal=shape["gated"],
                                                  enable_gqa=k.shape[1] != q.shape[1])
         context = context.transpose(1, 2).reshape(1, shape["tokens"], -1)
-        x = x + self.scaled(self.o(context), 0)
+        x = x + self.scaled(dropped(self.o(context), shape), 0)
         normed = self.norms[1](x)
         if self.gate is None:
             inner = F.gelu(self.up(normed))
         else:
             inner = SwiGlu.apply(self.gate(normed), self.up(normed))
-        return x + self.scaled(self.down(inner), 1)
+        return x + self.scaled(dropped(self.down(inner), shape), 1)
 
 
 def run_block(shape, trains, targets, trains_before):
@@ -142,9 +159,9 @@ def run_block(shape, trains, targets, trains_before):
 
 
 def layer_of(tmp_path, model, flags, name):
-    if model == "normed":
+    if model in CONFIGS:
+        (tmp_path / "config.json").write_text(json.dumps(CONFIGS[model]))
         model = tmp_path / "config.json"
-        model.write_text(json.dumps(NORMED))
     ask("profile", "--model", model, *CLUSTER, *flags, "--out", tmp_path / "profile.json")
     layers = json.loads((tmp_path / "profile.json").read_text())["layers"]
     return next(layer for layer in layers if layer["name"] == name)
@@ -164,6 +181,7 @@ def scores(shape):
 
 CASES = {
     "trained ViT": (VISION, [], "vision.1", True, [], True),
+    "trained ViT of the paper": (PAPERS_VISION, [], "vision.1", True, [], True),
     "trained CLIP": (CLIP, [], "vision.1", True, [], True),
     "trained ViT with norms": (NORMED_VISION, [], "vision.1", True, [], True),
     "trained LLM with norms": (NORMED_LLM, [], "llm.1", True, [], True),
