@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of the trainer and of transformers in turns: losses must agree; prints medians and ratios."""
+"""Steps of the trainer and of transformers in turns: losses must agree; prints medians and ratios. Whether a goal
+is met, processor time says, which other programs on the machine disturb least."""
 import os
 import pathlib
 import statistics
@@ -11,6 +12,7 @@ import torch
 from safetensors.numpy import save_file
 from transformers import (InternVLConfig, InternVLForConditionalGeneration, InternVLVisionConfig,
                           Qwen2Config)
+from transformers.utils import logging
 
 HERE = pathlib.Path(__file__).parent
 OURS = pathlib.Path(os.environ.get("OMNIBAL_BENCH_TRAINING_SPEED",
@@ -37,6 +39,9 @@ else:
     TEXT = dict(hidden_size=896, num_hidden_layers=2, num_attention_heads=14, num_key_value_heads=2,
                 intermediate_size=4864)
 IMAGE = VOCABULARY - 1
+
+
+logging.disable_progress_bar()
 
 
 def make_model(folder):
@@ -71,7 +76,8 @@ def make_batch(path, lengths, supervised, tiles):
 def start(command):
     return subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             text=True, env={**os.environ, **MALLOC, "OMP_NUM_THREADS": "1",
-                                            "HF_HUB_OFFLINE": "1"})
+                                            "HF_HUB_OFFLINE": "1",
+                                            "HF_HUB_DISABLE_PROGRESS_BARS": "1"})
 
 
 def step(process, path):
@@ -119,7 +125,7 @@ def main():
                 cells.append(f"{ms:.0f} | {hf:.0f} | {ms / hf:.2f}")
             goal = GOALS[name, dtype]
             print(f"| {name} | {dtype} | {ours:.6f} | {theirs:.6f} | {' | '.join(cells)} | {goal} |", flush=True)
-            if max(ratios) < goal:
+            if ratios[1] < goal:
                 missed.append(f"{name}, {dtype}")
     if missed and not QUICK:
         sys.exit(f"below the goal: {'; '.join(missed)}")

@@ -6,8 +6,10 @@ import time
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
+from transformers.utils import logging
 
 torch.set_num_threads(1)
+logging.disable_progress_bar()
 DTYPE = {"fp32": torch.float32, "bf16": torch.bfloat16}[sys.argv[2]]
 
 

@@ -69,9 +69,16 @@ Status take_value(const std::string& flag, const std::string& value, Arguments& 
   return {};
 }
 
-Status check_out(const Arguments& arguments) {
-  const bool needs = arguments.work == Work::kProfile && !arguments.help && !arguments.version;
-  if (needs && arguments.out.empty()) {
+Status check_profile(const Arguments& arguments) {
+  const bool profiles = arguments.work == Work::kProfile && !arguments.help && !arguments.version;
+  if (profiles && arguments.num_processes > 1) {
+    return Error(ErrorCode::kInvalidArgument, "a profile is measured by one process")
+        .at_key("--np")
+        .with_value(arguments.num_processes)
+        .with_limit(std::int64_t{1})
+        .with_hint("leave --np out");
+  }
+  if (profiles && arguments.out.empty()) {
     return Error(ErrorCode::kInvalidArgument, "profile needs --out, the file that it writes")
         .at_key("--out")
         .with_hint("give --out profile.json");
@@ -117,7 +124,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
       return Error(ErrorCode::kInvalidArgument, fmt::format("{} has no value", flag)).at_key(flag);
     }
   }
-  OMNIBAL_RETURN_IF_ERROR(check_out(arguments));
+  OMNIBAL_RETURN_IF_ERROR(check_profile(arguments));
   return arguments;
 }
 
