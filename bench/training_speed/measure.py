@@ -22,7 +22,7 @@ QUICK = "--quick" in sys.argv
 TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2}  # of the first step's loss
 GOALS = {("packed", "fp32"): 1.3, ("packed", "bf16"): 1.3, ("one sample", "fp32"): 0.95,
          ("one sample", "bf16"): 0.90}
-ROUNDS = {"fp32": 4, "bf16": 8}  # after one that is not counted
+ROUNDS = {"fp32": 3, "bf16": 5}  # after one that is not counted
 # Freed memory stays with the process, as the trainer's main sets it.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "2147483647",
           "MALLOC_TOP_PAD_": "67108864"}

@@ -14,7 +14,7 @@
 namespace omnibal::runtime {
 namespace {
 
-constexpr std::size_t kFewestRuns = 5;
+constexpr std::size_t kFewestRuns = 3;
 constexpr std::size_t kMostRuns = 25;
 constexpr double kEnoughSeconds = 0.3;  // of all runs of one micro-batch
 

@@ -32,7 +32,8 @@ struct LayerMeasure {
 std::vector<LayerMeasure> count_layer_bytes(const Stage& stage, const PreparedBatch& batch,
                                             std::int64_t first_trained);
 
-/// Seconds into `layers`: processor time of this thread, medians of at least five runs. Adds to gradients.
+/// Seconds into `layers`: processor time of this thread, medians of at least three runs. Adds to
+/// gradients.
 void time_layers(const Stage& stage, const PreparedBatch& batch, std::int64_t first_trained,
                  std::vector<LayerMeasure>& layers);
 
