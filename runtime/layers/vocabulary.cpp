@@ -68,7 +68,10 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
 
 at::Tensor embed(const at::Tensor& ids, const at::Tensor& table, std::int64_t first_row) {
   const auto [places, own] = own_words(ids, first_row, table.size(0));
-  return at::embedding(table, places) * own.unsqueeze(1);
+  // Into a gradient that is there the rows of the batch's words are added, not a whole table.
+  const bool adds_rows = table.grad().defined();
+  return at::embedding(table, places, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false, adds_rows) *
+         own.unsqueeze(1);
 }
 
 at::Tensor weighted_cross_entropy(const at::Tensor& logits, const at::Tensor& labels,
