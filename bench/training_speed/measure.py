@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of the trainer and of transformers in turns: losses must agree; prints medians and ratios. Whether a goal
-is met, processor time says, which other programs on the machine disturb least."""
+is met, the least processor time says: other programs on the machine only add to it."""
 import os
 import pathlib
 import statistics
@@ -109,7 +109,7 @@ def main():
     for name, shape in batches.items():
         print(f"- {name}: {make_batch(OUT / f'{name}.safetensors', *shape)}")
     print("\n| micro-batch | type | loss, ours | loss, theirs | ours: tokens / s | theirs | ratio | "
-          "ours by processor time | theirs | ratio | goal |\n|" + "---|" * 11)
+          "ours by least processor time | theirs | ratio | goal |\n|" + "---|" * 11)
     missed = []
     for name, (lengths, _, _) in batches.items():
         for dtype in ("fp32", "bf16"):
@@ -118,9 +118,8 @@ def main():
             if not abs(ours - theirs) <= TOLERANCE[dtype] * abs(theirs):
                 sys.exit(f"{name}, {dtype}: the losses of the first step differ: {ours} and {theirs}")
             cells, ratios = [], []
-            for clock in (1, 2):
-                ms, hf = (sum(lengths) / statistics.median(row[side][clock] for row in rows[1:])
-                          for side in (0, 1))
+            for clock, choose in ((1, statistics.median), (2, min)):
+                ms, hf = (sum(lengths) / choose(row[side][clock] for row in rows[1:]) for side in (0, 1))
                 ratios.append(ms / hf)
                 cells.append(f"{ms:.0f} | {hf:.0f} | {ms / hf:.2f}")
             goal = GOALS[name, dtype]
