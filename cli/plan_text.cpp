@@ -12,12 +12,14 @@ namespace omnibal::cli {
 namespace {
 
 std::string ablation_table(const plan::Plan& plan) {
-  std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up"}};
+  std::vector<std::vector<std::string>> rows = {{"", "step", "GPU days", "speed-up", ""}};
   for (const plan::AblationRow& row : plan.ablation) {
+    const bool fits = row.peak_bytes <= plan.memory_bytes;
     rows.push_back({row.name, fmt::format("{:.2f} s", row.step_s), days(row.gpu_days),
-                    fmt::format("{:.2f}x", row.speedup)});
+                    fmt::format("{:.2f}x", row.speedup),
+                    fits ? "" : "does not fit: " + format_bytes(row.peak_bytes)});
   }
-  rows.push_back({"no idle time", "", days(plan.bound_gpu_days), ""});
+  rows.push_back({"no idle time", "", days(plan.bound_gpu_days), "", ""});
   return text_table(rows);
 }
 

@@ -9,8 +9,8 @@ set(MPI_CXX_SKIP_MPICXX ON)  # the C functions alone
 find_package(MPI REQUIRED COMPONENTS CXX)
 
 # libtorch is the pip package torch (tests/python/requirements-runtime.txt says which): that of
-# build/venv-runtime, which `./dev runtime` makes, or of another place by CMAKE_PREFIX_PATH.
-set(venv_python ${PROJECT_SOURCE_DIR}/build/venv-runtime/bin/python)
+# build/venv, which `./dev test` makes, or of another place by CMAKE_PREFIX_PATH.
+set(venv_python ${PROJECT_SOURCE_DIR}/build/venv/bin/python)
 if(NOT Torch_DIR AND EXISTS ${venv_python})
   execute_process(
     COMMAND ${venv_python} -c

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ablation.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "omnibal/joint/joint.h"
@@ -13,16 +14,25 @@ namespace {
 /// What one row runs: which packs in which steps, through which stages.
 struct RowSetup {
   std::string name;
-  const simulate::CompiledSchedule& schedule;
+  const PipelineProblem& problem;
   const steps::StepTable& steps;
   std::span<const metrics::PackLoad> loads;
   const partition::Cuts& cuts;
   const cost::LayerChoices& choices;
+  cost::Load largest = problem.full_load;
 };
+
+/// Of the fullest rank, with the row's largest load in every micro-batch.
+std::int64_t peak_bytes(const AblationTask& task, const RowSetup& setup) {
+  const simulate::RankedStages ranked = simulate::ranked_stages(
+      setup.problem.lists, cost::with_choices(task.plan.profile, setup.choices), setup.largest,
+      setup.cuts, joint::to_mask(setup.choices));
+  return std::ranges::max(ranked.ranks, {}, &metrics::RankSummary::peak_bytes).peak_bytes;
+}
 
 AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
   const StepPipeline pipeline{
-      .schedule = setup.schedule,
+      .schedule = setup.problem.schedule,
       .stages = simulate::chosen_stage_costs(simulate::pipeline_layers(task.plan.profile),
                                              setup.cuts, setup.choices),
       .links = {}};
@@ -33,7 +43,8 @@ AblationRow simulate_row(const AblationTask& task, const RowSetup& setup) {
           .step_s = total / static_cast<double>(seconds.size()),
           .gpu_days = total * static_cast<double>(task.plan.sizes.gpus()) / 86400,
           .speedup = 0,
-          .cuts = partition::first_layers(setup.cuts)};
+          .cuts = partition::first_layers(setup.cuts),
+          .peak_bytes = peak_bytes(task, setup)};
 }
 
 /// Table 3's `random`: padded micro-batches and the steps they make.
@@ -84,12 +95,13 @@ Status add_paper_rows(const AblationTask& task, Rows& rows) {
   OMNIBAL_ASSIGN(const partition::Cuts even,
                  cuts_by(PartitionMethod::kEvenParameters, task.problem));
   const cost::LayerChoices full = joint::to_choices(recompute::recompute_full(task.problem.layers));
-  const simulate::CompiledSchedule& schedule = task.problem.schedule;
+  const PipelineProblem& problem = task.problem;
   const PipelineChoice& two_steps = task.two_steps;
-  rows.add(task, {"baseline", schedule, baseline.steps, baseline.loads, even, full});
-  rows.add(task, {"+data", schedule, random, plan.data.loads, even, full});
-  rows.add(task, {"+model", schedule, random, plan.data.loads, two_steps.cuts, full});
-  rows.add(task, {"+memory", schedule, random, plan.data.loads, two_steps.cuts, two_steps.choices});
+  rows.add(task, {"baseline", problem, baseline.steps, baseline.loads, even, full,
+                  metrics::largest_load(baseline.loads)});
+  rows.add(task, {"+data", problem, random, plan.data.loads, even, full});
+  rows.add(task, {"+model", problem, random, plan.data.loads, two_steps.cuts, full});
+  rows.add(task, {"+memory", problem, random, plan.data.loads, two_steps.cuts, two_steps.choices});
   return {};
 }
 
@@ -104,17 +116,17 @@ Result<std::vector<AblationRow>> make_ablation(const AblationTask& paper, const 
   OMNIBAL_ASSIGN(const steps::StepTable random, random_steps(task));
   const Plan& plan = task.plan;
   if (other_packs) {
-    rows.add(task, {"+packs", task.problem.schedule, random, plan.data.loads, task.two_steps.cuts,
+    rows.add(task, {"+packs", task.problem, random, plan.data.loads, task.two_steps.cuts,
                     task.two_steps.choices});
   }
-  rows.add(task, {"+joint", task.problem.schedule, random, plan.data.loads, own.joint.cuts,
-                  own.joint.choices});
-  const simulate::CompiledSchedule& schedule = own.problem.schedule;
+  rows.add(task,
+           {"+joint", task.problem, random, plan.data.loads, own.joint.cuts, own.joint.choices});
   if (other_schedule) {
-    rows.add(task, {"+schedule", schedule, random, plan.data.loads, plan.cuts, plan.choices});
+    rows.add(task, {"+schedule", own.problem, random, plan.data.loads, plan.cuts, plan.choices});
   }
-  rows.add(task, {"+steps", schedule, *task.dealt, plan.data.loads, plan.cuts, plan.choices});
-  rows.add(task, {"+order", schedule, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task, {"+steps", own.problem, *task.dealt, plan.data.loads, plan.cuts, plan.choices});
+  rows.add(task,
+           {"+order", own.problem, *plan.data.steps, plan.data.loads, plan.cuts, plan.choices});
   return rows.take();
 }
 

@@ -93,8 +93,8 @@ Result<PackCaps> largest_in_memory(const LimitProblem& problem) {
     if (const std::int64_t count = held(problem, caps); count > best.first) best = {count, caps};
   }
   if (best.first == 0) {
-    OMNIBAL_ASSIGN(const FittedPipeline fitted,
-                   fit(problem, caps_for(problem, visions.front(), tokens.front())));
+    const PackCaps least = caps_for(problem, visions.front(), tokens.front());
+    OMNIBAL_RETURN_IF_ERROR(check_least_memory(problem, least));
     return PackCaps{visions.front(), tokens.front()};
   }
   PackCaps caps = best.second;

@@ -97,6 +97,15 @@ bool fits_by_time(const LimitProblem& problem, const metrics::PackCaps& caps) {
   return pipeline && choose_by_time(*pipeline);
 }
 
+Status check_least_memory(const LimitProblem& problem, const metrics::PackCaps& caps) {
+  const double in_pack = typical_samples_per_pack(problem, caps.vision_units, caps.tokens);
+  OMNIBAL_ASSIGN(const PipelineProblem pipeline,
+                 pipeline_for(problem, problem.task.asked.rules.at(caps.vision_units, caps.tokens),
+                              in_pack, num_micro_batches(problem.task.target, in_pack)));
+  const Result<PipelineChoice> choice = choose_together(pipeline);
+  return choice ? Status() : choice.error();
+}
+
 Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::PackLimits& limits,
                                     double samples_per_pack) {
   const TrainingTarget& target = problem.task.target;

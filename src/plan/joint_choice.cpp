@@ -105,11 +105,12 @@ Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& p
   Judge judge(problem, plan);
   joint::JointOptions options{.alike = false};
   if (start) options.seeds.push_back(start->cuts);
-  OMNIBAL_ASSIGN(joint::JointAnswer answer,
-                 joint::solve(asked, options,
-                              [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
-                                return judge.seconds(cuts, choices);
-                              }));
+  Result<joint::JointAnswer> solved = joint::solve(
+      asked, options, [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
+        return judge.seconds(cuts, choices);
+      });
+  if (!solved) return with_plan_hint(std::move(solved).error());
+  joint::JointAnswer& answer = *solved;
   double step_s = answer.best.makespan_s;
   PipelineChoice choice{answer.best.cuts, joint::to_mask(answer.best.choices), answer.best.choices};
   if (start) {

@@ -257,9 +257,15 @@ CapPrediction predict_with(const LimitProblem& problem, const LimitProblem::Samp
   return predict_into(problem, drawn, prediction) ? prediction : none;
 }
 
-Error why_not(const LimitProblem& problem, std::int64_t vision_cap, std::int64_t token_cap) {
+Result<CapPrediction> predict_or_say_why(const LimitProblem& problem, std::int64_t vision_cap,
+                                         std::int64_t token_cap) {
   CapPrediction prediction{.vision_cap = vision_cap, .token_cap = token_cap};
-  return predict_into(problem, problem.drawn, prediction).error();
+  const Status predicted = predict_into(problem, problem.drawn, prediction);
+  if (predicted) return prediction;
+  if (predicted.error().code == ErrorCode::kMemoryInfeasible) {
+    OMNIBAL_RETURN_IF_ERROR(check_least_memory(problem, {vision_cap, token_cap}));
+  }
+  return predicted.error();
 }
 
 CapPrediction predict_caps(const LimitProblem& problem, std::int64_t vision_cap,

@@ -42,7 +42,13 @@ Result<FittedPipeline> fit_pipeline(const LimitProblem& problem, const pack::Pac
 CapPrediction predict_with(const LimitProblem& problem, const LimitProblem::Samples& drawn,
                            std::int64_t vision_cap, std::int64_t token_cap);
 
-/// Why these caps do not fit, when predict_caps says so.
-Error why_not(const LimitProblem& problem, std::int64_t vision_cap, std::int64_t token_cap);
+/// What these caps miss, where predict_caps says that they do not fit: beside the cuts and
+/// recomputation that miss least. The prediction where they fit after all.
+Result<CapPrediction> predict_or_say_why(const LimitProblem& problem, std::int64_t vision_cap,
+                                         std::int64_t token_cap);
+
+/// The error of a pipeline of full packs under these caps whose cuts and recomputation are chosen
+/// together, if even that does not fit.
+Status check_least_memory(const LimitProblem& problem, const metrics::PackCaps& caps);
 
 }  // namespace omnibal::plan

@@ -206,8 +206,12 @@ Result<LimitChoice> choose_limits(const LimitTask& task, const Progress& progres
   predictions.add(pairs);
   report(progress, "choosing caps", 2, 3);
   look_around_the_best(grid, problem.drawn.size(), predictions);
-  const std::vector<CapPrediction> ranked = predictions.ranked();
-  if (ranked.empty()) return why_not(problem, grid.vision.lowest, grid.tokens.lowest);
+  std::vector<CapPrediction> ranked = predictions.ranked();
+  if (ranked.empty()) {
+    OMNIBAL_ASSIGN(const CapPrediction lowest,
+                   predict_or_say_why(problem, grid.vision.lowest, grid.tokens.lowest));
+    ranked.push_back(lowest);
+  }
   choice.best = ranked.front();
   choice.limits = task.asked.rules.at(choice.best.vision_cap, choice.best.token_cap);
   choice.vision = reason_for(task.asked.vision_cap, grid.vision, choice.best.vision_cap);

@@ -73,8 +73,12 @@ double useful_seconds(const cost::Profile& profile, const cost::Load& load) {
   return seconds;
 }
 
-double bound_gpu_days(const cost::Profile& profile, const cost::Load& load, std::int64_t tp) {
-  return useful_seconds(profile, load) * static_cast<double>(tp) / 86400;
+double bound_gpu_days(const cost::Profile& profile, const cost::Load& sum, std::int64_t num_packs,
+                      std::int64_t tp) {
+  const double of_no_load = useful_seconds(profile, {});  // that every pack takes
+  const double seconds =
+      useful_seconds(profile, sum) + static_cast<double>(num_packs - 1) * of_no_load;
+  return seconds * static_cast<double>(tp) / 86400;
 }
 
 }  // namespace omnibal::plan

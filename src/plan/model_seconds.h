@@ -32,7 +32,9 @@ Result<DeviceSeconds> device_seconds(const ProfiledRun& run, const cost::Load& l
 /// Forward and backward seconds of one device for `load`, summed over all layers.
 double useful_seconds(const cost::Profile& profile, const cost::Load& load);
 
-/// The same of the tp devices that share every layer, in days: nobody idle, nothing recomputed.
-double bound_gpu_days(const cost::Profile& profile, const cost::Load& load, std::int64_t tp);
+/// The same of the tp devices that share every layer, in days, of packs with these loads in sum:
+/// nobody idle, nothing recomputed.
+double bound_gpu_days(const cost::Profile& profile, const cost::Load& sum, std::int64_t num_packs,
+                      std::int64_t tp);
 
 }  // namespace omnibal::plan

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline_choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+#include <variant>
+
+#include "omnibal/base/quantity.h"
 
 namespace omnibal::plan {
 
@@ -145,6 +150,16 @@ joint::JointProblem joint_problem(const PipelineProblem& problem,
           .memory_limit_bytes = problem.memory_bytes,
           .constraints = {},
           .chunks = problem.chunks};
+}
+
+Error with_plan_hint(Error does_not_fit) {
+  const auto* needed = std::get_if<std::int64_t>(&does_not_fit.value);
+  const auto* limit = std::get_if<std::int64_t>(&does_not_fit.limit);
+  if (does_not_fit.code != ErrorCode::kMemoryInfeasible || !needed || !limit) return does_not_fit;
+  return std::move(does_not_fit)
+      .with_hint(fmt::format("raise --memory to {} bytes ({} more), use more GPUs with a larger "
+                             "--tp or --pp, or lower --vision-cap and --token-cap",
+                             *needed, format_bytes(*needed - *limit)));
 }
 
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem) {

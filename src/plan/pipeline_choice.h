@@ -93,6 +93,9 @@ Result<PipelineChoice> choose_quickly(const PipelineProblem& problem);
 joint::JointProblem joint_problem(const PipelineProblem& problem,
                                   std::span<const joint::JointLayer> layers);
 
+/// The error with what helps a plan: the number of stages is its pp.
+Error with_plan_hint(Error does_not_fit);
+
 /// Stages of the plan's cuts, and their ranks, with a full pack in every micro-batch.
 simulate::RankedStages stages_at_caps(const Plan& plan, const PipelineProblem& problem);
 

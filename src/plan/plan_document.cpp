@@ -14,7 +14,8 @@ Json ablation_json(const std::vector<AblationRow>& rows) {
                     {"step_s", row.step_s},
                     {"gpu_days", row.gpu_days},
                     {"speedup", row.speedup},
-                    {"cuts", row.cuts}});
+                    {"cuts", row.cuts},
+                    {"peak_bytes", row.peak_bytes}});
   }
   return json;
 }

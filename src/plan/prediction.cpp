@@ -77,7 +77,8 @@ Status predict(const corpus::Corpus& corpus, const model::ModelSpec& model,
       .samples_per_s = static_cast<double>(plan.data.admission.accepted.size()) / total,
       .tokens_per_s_per_gpu = all.tokens / (total * gpus),
       .mfu = flops / (total * gpus * plan.cluster.peak_flops)};
-  plan.bound_gpu_days = bound_gpu_days(plan.profile, all, plan.sizes.tp);
+  plan.bound_gpu_days =
+      bound_gpu_days(plan.profile, all, plan.data.grouping.packs.size(), plan.sizes.tp);
   return {};
 }
 

@@ -21,10 +21,10 @@ constexpr std::array kScales = {1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0};
 /// Of the corpus's own ratio of vision units to tokens: packs fill both caps at once nowhere.
 constexpr std::array kVisionPerToken = {0.9, 1.05};
 
-/// A few pairs along the corpus's ratio, inside the grid.
+/// A few pairs along the corpus's ratio, inside the grid, and the one that needs least memory.
 std::vector<Pair> few_caps(const LimitProblem& problem, const CapGrid& grid) {
   const double ratio = problem.mean.vision_units / std::max(1.0, problem.mean.tokens);
-  std::set<Pair> pairs;
+  std::set<Pair> pairs = {{grid.vision.lowest, grid.tokens.lowest}};
   for (const double scale : kScales) {
     const auto wanted = static_cast<std::int64_t>(scale * static_cast<double>(grid.tokens.lowest));
     const std::int64_t tokens = grid.tokens.below(wanted + grid.tokens.unit, 0);
@@ -144,7 +144,9 @@ Result<SizeCandidate> predict_quickly(const SizeTask& task, const RunShape& shap
     const CapPrediction prediction = predict_with(problem, problem.few, vision, tokens);
     if (prediction.seconds_per_sample < best.seconds_per_sample) best = prediction;
   }
-  if (!best.fits()) return why_not(problem, grid.vision.lowest, grid.tokens.lowest);
+  if (!best.fits()) {
+    OMNIBAL_ASSIGN(best, predict_or_say_why(problem, grid.vision.lowest, grid.tokens.lowest));
+  }
   return candidate_of(task, target, problem, best);
 }
 

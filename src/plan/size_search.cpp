@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <tuple>
+#include <variant>
 
 #include "omnibal/base/parallel.h"
 #include "plan/size_candidate.h"
@@ -124,7 +127,24 @@ std::vector<RunShape> with_other_schedules(const SizeTask& task, const SizeChoic
   return shapes;
 }
 
-/// A look at all sizes; the error of the last that does not fit if none does.
+/// Where none fits: that which needs least memory, and which sizes those are.
+Error least_shortage(std::vector<Error> errors, const std::vector<SizeCandidate>& refused) {
+  constexpr std::int64_t kNoBytes = std::numeric_limits<std::int64_t>::max();
+  const auto needed = [&](const Error& error) {
+    const auto* bytes = std::get_if<std::int64_t>(&error.value);
+    const bool of_memory = error.code == ErrorCode::kMemoryInfeasible && bytes != nullptr;
+    return of_memory ? *bytes : kNoBytes;
+  };
+  const auto least = std::ranges::min_element(errors, {}, needed);
+  if (errors.size() == 1 || needed(*least) == kNoBytes) return std::move(errors.back());
+  const SizeCandidate& of = refused[static_cast<std::size_t>(least - errors.begin())];
+  least->message +=
+      fmt::format(" with tp {}, pp {}, dp {} and schedule {}, of {} looked at the least",
+                  of.sizes.tp, of.sizes.pp, of.sizes.dp, to_text(of.schedule), errors.size());
+  return std::move(*least);
+}
+
+/// A look at all sizes; an error if none fits.
 Result<SizeChoice> first_look(const SizeTask& task, const Progress& progress) {
   const std::vector<cluster::ParallelSizes> sizes = all_sizes(task);
   if (sizes.empty()) return no_sizes(task);
@@ -135,9 +155,10 @@ Result<SizeChoice> first_look(const SizeTask& task, const Progress& progress) {
   std::vector<RunShape> shapes;
   for (const cluster::ParallelSizes& one : sizes) shapes.push_back({one, schedule});
   SizeChoice choice{.gpus = task.asked.gpus, .ranked = {}, .refused = {}};
-  const std::vector<Error> errors = look_at(task, shapes, choice);
-  look_at(task, with_other_schedules(task, choice), choice);
-  if (choice.ranked.empty()) return errors.back();
+  std::vector<Error> errors = look_at(task, shapes, choice);
+  std::ranges::move(look_at(task, with_other_schedules(task, choice), choice),
+                    std::back_inserter(errors));
+  if (choice.ranked.empty()) return least_shortage(std::move(errors), choice.refused);
   return choice;
 }
 

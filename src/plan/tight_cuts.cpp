@@ -43,9 +43,11 @@ Result<PipelineChoice> choose_together(const PipelineProblem& problem) {
         problem.schedule,
         simulate::pipeline_times(simulate::chosen_stage_costs(pipeline, cuts, choices), {}, loads));
   };
-  OMNIBAL_ASSIGN(joint::JointAnswer answer, joint::solve(asked, {.candidates = 1}, step_s));
-  return PipelineChoice{std::move(answer.best.cuts), joint::to_mask(answer.best.choices),
-                        std::move(answer.best.choices)};
+  Result<joint::JointAnswer> answer = joint::solve(asked, {.candidates = 1}, step_s);
+  if (!answer) return with_plan_hint(std::move(answer).error());
+  joint::JointPlan& best = answer->best;
+  return PipelineChoice{std::move(best.cuts), joint::to_mask(best.choices),
+                        std::move(best.choices)};
 }
 
 bool TightCuts::smaller_ones_fit(const Caps& caps, const AtCaps& at_caps) {

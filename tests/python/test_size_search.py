@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from conftest import PAPER_PLAN, PAPER_RUN, ask, assign, refuse, run
+from conftest import PAPER_PLAN, PAPER_RUN, W_PROFILE, ask, assign, refuse, run
 
 MODEL = ("--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g", "--global-batch", 256,
          "--links", "free")
@@ -51,6 +51,53 @@ def test_an_open_schedule_is_searched_and_a_given_one_is_not(small_corpus, tmp_p
     given = ask("plan", small_corpus, *MODEL, *sizes, "--schedule", "1f1b", "--dry-run")
     assert "search" not in given and given["schedule"] == {"kind": "1f1b", "chunks": 1}
     assert plan["prediction"]["gpu_days"] < given["prediction"]["gpu_days"]
+
+
+@pytest.mark.parametrize("memory", ["28GB", "30GB"])
+def test_an_open_schedule_holds_what_a_given_one_holds(small_corpus, memory):
+    """Where the lowest caps alone fit, none of those along the corpus's ratio does."""
+    short = (*MODEL, "--gpus", 64, "--tp", 2, "--pp", 4, "--dry-run", "--memory", memory)
+    given = run("plan", small_corpus, *short, "--schedule", "1f1b", "--json")
+    found = run("plan", small_corpus, *short, "--json")
+    if given.returncode == 0:
+        assert found.returncode == 0
+        assert json.loads(found.stdout)["rejected"] <= json.loads(given.stdout)["rejected"]
+    elif found.returncode != 0:
+        assert found.returncode == 4
+        assert json.loads(found.stdout)["error"]["code"] == "memory_infeasible"
+
+
+@pytest.mark.parametrize("sizes", [("--gpus", 8, "--tp", 2, "--pp", 4, "--schedule", "1f1b"),
+                                   ("--gpus", 64, "--tp", 2, "--pp", 4)])
+def test_the_memory_that_is_asked_for_is_enough(small_corpus, sizes):
+    short = (*MODEL, *sizes, "--dry-run")
+    error = refuse(4, "plan", small_corpus, *short, "--memory", "12GB")
+    assert error["code"] == "memory_infeasible"
+    assert "rank" in error["message"] or "stage" in error["message"]
+    assert "--gpus" in error["hint"] or "GPUs" in error["hint"]
+    ask("plan", small_corpus, *short, "--memory", error["value"])
+
+
+def test_rows_of_plans_that_do_not_fit_say_so(small_corpus):
+    short = ("plan", small_corpus, *MODEL, "--gpus", 64, "--tp", 2, "--pp", 4, "--schedule", "1f1b",
+             "--memory", "29GB", "--dry-run")
+    plan = ask(*short)
+    rows = {row["name"]: row for row in plan["ablation"]}
+    assert rows["+model"]["peak_bytes"] > 29e9 > rows["+joint"]["peak_bytes"]
+    assert rows["+order"]["peak_bytes"] == plan["prediction"]["peak_bytes"]
+    told = {line.split()[0]: line for line in run(*short).stdout.splitlines() if line.startswith("+")}
+    assert "does not fit" in told["+model"] and "does not fit" not in told["+joint"]
+
+
+def test_what_every_pack_takes_is_in_the_bound(small_corpus):
+    """A profile of constants: W has the same seconds at every load."""
+    plan = ask("plan", small_corpus, "--model", "internvl-chat-1.5-26b", "--cluster", "a100-80g",
+               "--gpus", 64, "--tp", 2, "--pp", 4, "--schedule", "1f1b", "--vision-cap", 9,
+               "--token-cap", 4096, "--global-batch", 256, "--profile", W_PROFILE, "--links", "free",
+               "--dry-run")
+    forward_s = sum(layer["forward_s"] for layer in json.loads(W_PROFILE.read_text())["layers"])
+    gpu_seconds = 2 * 3 * forward_s * plan["packs"]  # of tp 2; backward takes twice the forward
+    assert plan["bound"]["gpu_days"] == pytest.approx(gpu_seconds / 86400)
 
 
 def test_no_choice_wins_by_leaving_samples_out(small_corpus):

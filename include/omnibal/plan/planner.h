@@ -78,6 +78,7 @@ struct AblationRow {
   double gpu_days = 0;
   double speedup = 0;  // against the first row
   std::vector<std::int32_t> cuts = {};
+  std::int64_t peak_bytes = 0;  // of the fullest rank, its largest load in every micro-batch
 };
 
 struct Plan {

@@ -76,7 +76,7 @@ struct SizeChoice {
 /// is predicted with a few caps on a few samples through the first schedule, those that could win
 /// without idle time through the others too, then the best few with caps chosen in full.
 /// Deterministic for any number of threads. Errors: kSizesDoNotDivide (no sizes multiply to gpus),
-/// kMemoryInfeasible and others where no sizes fit: why the last looked at do not.
+/// kMemoryInfeasible where no sizes fit: what those miss that need least; others.
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
 
 /// The fewest devices with which an epoch takes at most `hours` and no more samples are left out
