@@ -94,7 +94,7 @@ class LinearsFunction : public torch::autograd::Function<LinearsFunction> {
         continue;
       }
       const std::size_t place = kFirstWeight + 2 * i;
-      if (weight_trains) result[place] = weight_gradient(x, dy[i]);
+      if (weight_trains) result[place] = returned_gradient(weight, weight_gradient(x, dy[i]));
       if (bias_trains) result[place + 1] = bias_gradient(dy[i]);
     }
   }
