@@ -67,7 +67,7 @@ class RebuiltLinearFunction : public torch::autograd::Function<RebuiltLinearFunc
                  bias_trains ? saved[2] : at::Tensor());
       return;
     }
-    if (weight_trains) result[1] = returned_gradient(weight, weight_gradient(input, dy));
+    if (weight_trains) result[1] = returned_gradient(saved[1], weight_gradient(input, dy));
     if (bias_trains) result[2] = bias_gradient(dy);
   }
 };
