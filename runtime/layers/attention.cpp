@@ -48,10 +48,8 @@ class PackedAttentionFunction : public torch::autograd::Function<PackedAttention
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list kept = context->get_saved_variables();
     const Segments segments = context->saved_data["segments"].toIntVector();
-    variable_list result(4);
-    for (std::size_t i = 0; i < 3; ++i) {
-      result[i] = at::empty_like(kept[i], at::MemoryFormat::Contiguous);
-    }
+    // A segment's q, k, v are not needed behind it: their gradients take their places.
+    variable_list result{kept[0].detach(), kept[1].detach(), kept[2].detach(), {}};
     std::int64_t begin = 0;
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const std::int64_t rows = segments[s];

@@ -36,12 +36,13 @@ class LinearsFunction : public torch::autograd::Function<LinearsFunction> {
     const Weights weights{weight0, bias0, weight1, bias1, weight2, bias2};
     const at::Tensor x = gathered_rows(part, rows, group);
     variable_list outputs;
-    variable_list saved{at::Tensor()};
+    variable_list saved;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       saved.push_back(weights[i].value_or(at::Tensor()));
       if (i % 2 != 0 || !weights[i]) continue;
       outputs.push_back(at::linear(x, *weights[i], weights[i + 1]));
-      if (weights[i]->requires_grad()) saved[0] = part;
+      // Beside the saved variables, so that the backward may let go of it before it is through.
+      if (weights[i]->requires_grad()) context->saved_data["input"] = part;
     }
     context->save_for_backward(std::move(saved));
     context->saved_data["rows"] = rows;
@@ -54,20 +55,25 @@ class LinearsFunction : public torch::autograd::Function<LinearsFunction> {
     const variable_list saved = context->get_saved_variables();
     const auto* group = from_saved<const TensorGroup>(context->saved_data["group"]);
     variable_list result(kArguments);
+    weight_gradients(*context, saved, take_input(*context, group), dy, result);
     if (context->needs_input_grad(0)) {
-      at::Tensor dx = dy[0].mm(saved[1]);
-      for (std::size_t i = 1; i < dy.size(); ++i) dx.addmm_(dy[i], saved[1 + 2 * i]);
+      at::Tensor dx = dy[0].mm(saved[0]);
+      for (std::size_t i = 1; i < dy.size(); ++i) dx.addmm_(dy[i], saved[2 * i]);
       result[0] = scattered_sum(dx, group);
     }
-    at::Tensor x;
-    if (saved[0].defined()) {
-      x = gathered_rows(saved[0], context->saved_data["rows"].toInt(), group);
-    }
-    weight_gradients(*context, saved, x, dy, result);
     return result;
   }
 
  private:
+  /// Undefined where no weight trains.
+  static at::Tensor take_input(AutogradContext& context, const TensorGroup* group) {
+    const auto input = context.saved_data.find("input");
+    if (input == context.saved_data.end()) return {};
+    const at::Tensor part = input->second.toTensor();
+    context.saved_data.erase(input);
+    return gathered_rows(part, context.saved_data["rows"].toInt(), group);
+  }
+
   /// Into `result`, or into the queue.
   static void weight_gradients(AutogradContext& context, const variable_list& saved,
                                const at::Tensor& x, const variable_list& dy,
@@ -78,8 +84,8 @@ class LinearsFunction : public torch::autograd::Function<LinearsFunction> {
       return parameter.defined() && context.needs_input_grad(++edge);
     };
     for (std::size_t i = 0; i < dy.size(); ++i) {
-      const at::Tensor& weight = saved[1 + 2 * i];
-      const at::Tensor& bias = saved[2 + 2 * i];
+      const at::Tensor& weight = saved[2 * i];
+      const at::Tensor& bias = saved[2 * i + 1];
       const bool weight_trains = trains(weight);
       const bool bias_trains = trains(bias);
       if (later != nullptr) {
@@ -88,7 +94,7 @@ class LinearsFunction : public torch::autograd::Function<LinearsFunction> {
         continue;
       }
       const std::size_t place = kFirstWeight + 2 * i;
-      if (weight_trains) result[place] = weight_gradient(x, dy[i]);
+      if (weight_trains) result[place] = returned_gradient(weight, weight_gradient(x, dy[i]));
       if (bias_trains) result[place + 1] = bias_gradient(dy[i]);
     }
   }

@@ -39,17 +39,17 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     const auto& [x, weight, scale] = std::tie(saved[0], saved[1], saved[2]);
     const auto* group = from_saved<const TensorGroup>(context->saved_data["group"]);
     const at::ScalarType type = accumulation_type(x);
-    const at::Tensor unit = x.to(type) * scale;
-    const at::Tensor dy = gradients[0].to(type);
+    at::Tensor unit = x.to(type) * scale;
+    at::Tensor g = gradients[0].to(type);
     variable_list result(5);
     if (context->needs_input_grad(1)) {
-      result[1] = (dy * unit).flatten(0, -2).sum(0).to(weight.scalar_type());
+      result[1] = (g * unit).flatten(0, -2).sum(0).to(weight.scalar_type());
     }
     if (context->needs_input_grad(0)) {
-      const at::Tensor g = dy * weight;
+      g = g * weight;
       const double width = context->saved_data["width"].toDouble();
       const at::Tensor mean = sum_over_width(g * unit, group).div_(width);
-      result[0] = (g - unit * mean).mul_(scale).to(x.scalar_type());
+      result[0] = g.sub_(unit.mul_(mean)).mul_(scale).to(x.scalar_type());
     }
     return result;
   }

@@ -15,4 +15,12 @@ namespace omnibal::runtime {
 at::Tensor weight_gradient(const at::Tensor& input, const at::Tensor& output_gradient);
 at::Tensor bias_gradient(const at::Tensor& output_gradient);
 
+/// Adds to `own`, which may be fp32 where `gradient` is bf16: to the bit as converting it first, in
+/// one pass over the memory.
+void add_to_gradient(const at::Tensor& own, const at::Tensor& gradient);
+
+/// What a backward returns for a parameter. Where the parameter has a wider gradient already,
+/// that is added to at once, with the hook behind it, and nothing is left to return.
+at::Tensor returned_gradient(const at::Tensor& parameter, at::Tensor gradient);
+
 }  // namespace omnibal::runtime

@@ -3,7 +3,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
 
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "layers/weight_gradient.h"
@@ -16,7 +20,7 @@ void accumulate(const at::Tensor& parameter, at::Tensor gradient,
                 const std::function<void(const at::Tensor&)>& on_parameter) {
   at::Tensor& own = parameter.mutable_grad();
   if (own.defined()) {
-    own.add_(gradient);
+    add_to_gradient(own, gradient);
   } else {
     own = std::move(gradient);
   }
@@ -27,6 +31,29 @@ void accumulate(const at::Tensor& parameter, at::Tensor gradient,
 
 at::Tensor weight_gradient(const at::Tensor& input, const at::Tensor& output_gradient) {
   return output_gradient.t().mm(input);
+}
+
+void add_to_gradient(const at::Tensor& own, const at::Tensor& gradient) {
+  const bool widens = own.scalar_type() == at::kFloat && gradient.scalar_type() == at::kBFloat16;
+  if (!widens || !own.is_contiguous() || !gradient.is_contiguous()) {
+    own.add_(gradient);
+    return;
+  }
+  float* const sums = own.mutable_data_ptr<float>();
+  const c10::BFloat16* const parts = gradient.const_data_ptr<c10::BFloat16>();
+  const std::int64_t count = own.numel();
+  for (std::int64_t i = 0; i < count; ++i) {
+    sums[i] += std::bit_cast<float>(static_cast<std::uint32_t>(parts[i].x) << 16);
+  }
+}
+
+at::Tensor returned_gradient(const at::Tensor& parameter, at::Tensor gradient) {
+  const at::Tensor& own = parameter.grad();
+  if (!own.defined() || own.scalar_type() == gradient.scalar_type()) return gradient;
+  add_to_gradient(own, gradient);
+  const auto& hook = torch::autograd::impl::post_acc_grad_hooks(parameter);
+  if (hook) (*hook)(parameter);
+  return {};
 }
 
 at::Tensor bias_gradient(const at::Tensor& output_gradient) { return output_gradient.sum(0); }

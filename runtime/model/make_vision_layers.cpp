@@ -19,7 +19,7 @@ PatchEmbedding make_patch_embedding(const ModelConfig& config, LayerBuilder& bui
   const model::VisionTower& tower = config.spec.vision;
   const std::int64_t width = tower.width;
   const bool clip = config.family == Family::kLlava;
-  PatchEmbedding embedding{.patch_size = tower.patch_size};
+  PatchEmbedding embedding;
   const std::string patches = tower_name(names.patches);
   embedding.patches.weight =
       builder.whole(patches + ".weight", {width, 3, tower.patch_size, tower.patch_size});

@@ -3,6 +3,8 @@
 
 #include <c10/core/GradMode.h>
 
+#include <utility>
+
 namespace omnibal::runtime {
 namespace {
 
@@ -15,24 +17,24 @@ bool trains(const Stage& stage, std::size_t index) {
   return false;
 }
 
-/// A leaf of a layer's own graph: the graph of the layer before ends here.
-at::Tensor leaf(const at::Tensor& value, bool needs_gradient) {
-  return value.defined() ? value.detach().set_requires_grad(needs_gradient) : value;
-}
-
 }  // namespace
 
 at::Tensor run_forward(const Stage& stage, const at::Tensor& input, const Pass& pass,
-                       const std::vector<bool>& recompute, Tape& tape) {
+                       const std::vector<Recompute>& recompute, Tape& tape) {
   at::Tensor value = input;
   bool needs_gradient = input.defined() && input.requires_grad();
   for (std::size_t i = 0; i < stage.layers.size(); ++i) {
-    Tape::Kept kept{.input = leaf(value, needs_gradient), .output = {}};
+    Tape::Kept kept;
+    kept.input_needs_gradient = needs_gradient;
     needs_gradient = needs_gradient || trains(stage, i);
-    const bool graph = needs_gradient && !recompute[i];
-    const c10::AutoGradMode mode(graph);
-    const at::Tensor output = forward(stage.layers[i], kept.input, pass);
-    if (graph) kept.output = output;
+    kept.recomputes = needs_gradient && recompute[i] == Recompute::kEverything;
+    if (kept.recomputes && value.defined()) kept.input = value.detach();
+    const c10::AutoGradMode mode(needs_gradient && !kept.recomputes);
+    Pass own = pass;
+    own.recompute = recompute[i];
+    const bool starts_graph = kept.input_needs_gradient && !kept.recomputes;
+    const at::Tensor output = forward(stage.layers[i], kept.start.begin(value, starts_graph), own);
+    kept.end = GraphEnd(output);
     value = output.detach();
     tape.layers_.push_back(std::move(kept));
   }
@@ -46,16 +48,14 @@ at::Tensor run_backward(const Stage& stage, const at::Tensor& gradient, const Pa
     Tape::Kept kept = std::move(tape.layers_[i]);
     tape.layers_.pop_back();
     if (!flowing.defined()) continue;
-    if (!kept.output.defined()) {
+    if (kept.recomputes) {
       const c10::AutoGradMode mode(true);
-      kept.output = forward(stage.layers[i], kept.input, pass);
+      const at::Tensor input = std::exchange(kept.input, {});
+      kept.end = GraphEnd(
+          forward(stage.layers[i], kept.start.begin(input, kept.input_needs_gradient), pass));
     }
-    if (!kept.output.requires_grad()) {  // nothing trains from here to the front
-      flowing.reset();
-      continue;
-    }
-    kept.output.backward(flowing);
-    flowing = kept.input.defined() ? kept.input.grad() : at::Tensor();
+    kept.end.backward(flowing);
+    flowing = kept.start.take_gradient();  // none: nothing trains from here to the front
   }
   return flowing;
 }

@@ -8,6 +8,7 @@
 
 #include "omnibal/runtime/layers/activation.h"
 #include "omnibal/runtime/layers/attention.h"
+#include "omnibal/runtime/layers/rebuilt_linear.h"
 #include "omnibal/runtime/layers/rotary.h"
 #include "omnibal/runtime/layers/vocabulary.h"
 
@@ -27,6 +28,7 @@ at::Tensor matched(const TextBlock& block, const at::Tensor& kv_TKd) {
   return kv_TKd.index_select(1, served);
 }
 
+/// [T, own heads]: what the output projection multiplies.
 at::Tensor attend(const TextBlock& block, const at::Tensor& x, const Pass& pass) {
   const PreparedBatch& batch = pass.batch;
   const std::vector<at::Tensor> qkv =
@@ -43,8 +45,15 @@ at::Tensor attend(const TextBlock& block, const at::Tensor& x, const Pass& pass)
   const at::Tensor v_TKd = heads(qkv[2], block.kv_heads);
   const at::Tensor out_THd =
       packed_attention(q_THd, matched(block, k_TKd), matched(block, v_TKd), batch.segments);
-  return row_parallel(out_THd.reshape({batch.tokens(), qkv[0].size(1)}), block.output, pass.group,
-                      pass.later);
+  return out_THd.reshape({batch.tokens(), qkv[0].size(1)});
+}
+
+/// [T, own part of the MLP's width]: what the last matrix multiplies.
+at::Tensor widen(const TextBlock& block, const at::Tensor& x, const Pass& pass) {
+  const std::vector<at::Tensor> inner =
+      column_parallel(normalize(x, block.norm2), pass.batch.tokens(), {block.gate, block.up},
+                      pass.group, pass.later);
+  return swiglu(inner[0], inner[1]);
 }
 
 /// The supervised rows, normed: the others' logits are never computed.
@@ -68,16 +77,16 @@ at::Tensor forward(const TokenEmbedding& embedding, const at::Tensor& input, con
 }
 
 at::Tensor forward(const TextBlock& block, const at::Tensor& input, const Pass& pass) {
-  const at::Tensor x = input + attend(block, input, pass);
-  const std::vector<at::Tensor> inner =
-      column_parallel(normalize(x, block.norm2), pass.batch.tokens(), {block.gate, block.up},
-                      pass.group, pass.later);
-  const at::Tensor hidden = swiglu(inner[0], inner[1]);
-  return x + row_parallel(hidden, block.down, pass.group, pass.later);
+  const Before attention{[&block, pass](const at::Tensor& v) { return attend(block, v, pass); },
+                         runs_attention_again(pass.recompute)};
+  const Before mlp{[&block, pass](const at::Tensor& v) { return widen(block, v, pass); },
+                   runs_mlp_again(pass.recompute)};
+  const at::Tensor x = input + row_parallel(input, attention, block.output, pass.group, pass.later);
+  return x + row_parallel(x, mlp, block.down, pass.group, pass.later);
 }
 
 at::Tensor logits(const Head& head, const at::Tensor& input, const Pass& pass) {
-  return linear(supervised_rows(head, input, pass), head.words, pass.later);
+  return wide_logits(supervised_rows(head, input, pass), head.words, pass.later);
 }
 
 at::Tensor forward(const Head& head, const at::Tensor& input, const Pass& pass) {

@@ -5,10 +5,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/conv2d.h>
 
 #include "omnibal/runtime/layers/activation.h"
 #include "omnibal/runtime/layers/attention.h"
+#include "omnibal/runtime/layers/patches.h"
+#include "omnibal/runtime/layers/rebuilt_linear.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -18,14 +19,9 @@ at::Tensor activate(Activation activation, const at::Tensor& x) {
 }
 
 /// Each rank computes all patches, which cost little, and keeps its rows.
-at::Tensor embed_patches(const PatchEmbedding& embedding, const Pass& pass) {
+at::Tensor embed_pixels(const PatchEmbedding& embedding, const Pass& pass) {
   const at::Tensor& pixels = pass.batch.batch.pixels;
-  const std::optional<at::Tensor> bias =
-      embedding.patches.bias.defined() ? std::optional(embedding.patches.bias) : std::nullopt;
-  const at::Tensor patches_UPH =
-      at::conv2d(pixels, embedding.patches.weight, bias, embedding.patch_size)
-          .flatten(2)
-          .transpose(1, 2);
+  const at::Tensor patches_UPH = embed_patches(pixels, embedding.patches);
   const std::int64_t width = patches_UPH.size(2);
   const at::Tensor class_U1H =
       embedding.class_token.reshape({1, 1, width}).expand({pixels.size(0), 1, width});
@@ -35,6 +31,7 @@ at::Tensor embed_patches(const PatchEmbedding& embedding, const Pass& pass) {
   return embedding.pre_norm.weight.defined() ? normalize(x, embedding.pre_norm) : x;
 }
 
+/// [rows, own heads]: what the output projection multiplies.
 at::Tensor attend(const VisionBlock& block, const at::Tensor& x, const Pass& pass) {
   const std::int64_t rows = pass.batch.vision_rows();
   const std::vector<at::Tensor> qkv =
@@ -51,7 +48,14 @@ at::Tensor attend(const VisionBlock& block, const at::Tensor& x, const Pass& pas
   const at::Tensor out =
       unit_attention(heads_UShd(normed(qkv[0], block.query_norm)),
                      heads_UShd(normed(qkv[1], block.key_norm)), heads_UShd(qkv[2]));
-  return row_parallel(out.reshape({rows, qkv[0].size(1)}), block.output, pass.group, pass.later);
+  return out.reshape({rows, qkv[0].size(1)});
+}
+
+/// [rows, own part of the MLP's width]: what the last matrix multiplies.
+at::Tensor widen(const VisionBlock& block, const at::Tensor& x, const Pass& pass) {
+  const std::vector<at::Tensor> up = column_parallel(
+      normalize(x, block.norm2), pass.batch.vision_rows(), {block.up}, pass.group, pass.later);
+  return activate(block.activation, up[0]);
 }
 
 at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale) {
@@ -75,12 +79,14 @@ at::Tensor shuffle_pixels(const at::Tensor& x_USH, std::int64_t factor) {
 }  // namespace
 
 at::Tensor forward(const VisionBlock& block, const at::Tensor& input, const Pass& pass) {
-  const at::Tensor x = block.embedding ? embed_patches(*block.embedding, pass) : input;
-  const at::Tensor y = x + scaled(attend(block, x, pass), block.scale1);
-  const std::vector<at::Tensor> up = column_parallel(
-      normalize(y, block.norm2), pass.batch.vision_rows(), {block.up}, pass.group, pass.later);
-  const at::Tensor hidden = activate(block.activation, up[0]);
-  return y + scaled(row_parallel(hidden, block.down, pass.group, pass.later), block.scale2);
+  const at::Tensor x = block.embedding ? embed_pixels(*block.embedding, pass) : input;
+  const Before attention{[&block, pass](const at::Tensor& v) { return attend(block, v, pass); },
+                         runs_attention_again(pass.recompute)};
+  const Before mlp{[&block, pass](const at::Tensor& v) { return widen(block, v, pass); },
+                   runs_mlp_again(pass.recompute)};
+  const at::Tensor y =
+      x + scaled(row_parallel(x, attention, block.output, pass.group, pass.later), block.scale1);
+  return y + scaled(row_parallel(y, mlp, block.down, pass.group, pass.later), block.scale2);
 }
 
 at::Tensor forward(const Projector& projector, const at::Tensor& input, const Pass& pass) {

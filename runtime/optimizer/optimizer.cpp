@@ -123,7 +123,13 @@ Result<double> Optimizer::Implementation::gradient_norm() {
 void Optimizer::Implementation::step_bucket(std::size_t bucket, double factor, double lr_factor) {
   OwnedPart& part = parts[bucket];
   const at::Tensor gradient = gradients.own_part(bucket);
-  gradient.mul_(factor);
+  // fp32 gradients are scaled in the pass of the step, which divides them.
+  std::optional<at::Tensor> divisor;
+  if (gradient.scalar_type() == at::kFloat && factor != 0) {
+    divisor = at::full({}, 1 / factor, at::dtype(at::kFloat));
+  } else {
+    gradient.mul_(factor);
+  }
   const at::Tensor count = at::full({}, static_cast<double>(step + 1), at::dtype(at::kFloat));
   for (const Run& run : part.runs) {
     const GroupSettings& group = options.groups[run.group];
@@ -132,7 +138,8 @@ void Optimizer::Implementation::step_bucket(std::size_t bucket, double factor, d
     };
     at::_fused_adamw_(of(part.master), of(gradient), of(part.first_moment), of(part.second_moment),
                       {}, {count}, group.lr * lr_factor, options.beta1, options.beta2,
-                      group.weight_decay, options.eps, /*amsgrad=*/false, /*maximize=*/false);
+                      group.weight_decay, options.eps, /*amsgrad=*/false, /*maximize=*/false,
+                      divisor);
   }
 }
 

@@ -12,8 +12,8 @@ namespace {
 using schedule::Action;
 using schedule::ActionKind;
 
-/// Receives that are under way beside computation.
-constexpr std::size_t kReceivesAhead = 2;
+/// Receives that are under way beside computation: each has a buffer that no plan counts.
+constexpr std::size_t kReceivesAhead = 1;
 constexpr std::size_t kElsewhere = static_cast<std::size_t>(-1);
 
 bool is_receive(ActionKind kind) {

@@ -23,7 +23,8 @@ std::string flag_of(std::string_view key) {
 }
 
 Error unknown_flag(const std::string& flag) {
-  std::vector<std::string> names = {"--config", "--np", "--json", "--quiet", "--help", "--version"};
+  std::vector<std::string> names = {"--config", "--np",   "--out",    "--json",
+                                    "--quiet",  "--help", "--version"};
   for (const TrainKey& key : train_keys()) names.push_back(flag_of(key.name));
   return Error(ErrorCode::kInvalidArgument, fmt::format("unknown flag {}", flag))
       .at_key(flag)
@@ -45,6 +46,10 @@ Status take_value(const std::string& flag, const std::string& value, Arguments& 
     arguments.config = value;
     return {};
   }
+  if (flag == "--out") {
+    arguments.out = value;
+    return {};
+  }
   if (flag == "--np") {
     std::int64_t count = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
@@ -64,12 +69,47 @@ Status take_value(const std::string& flag, const std::string& value, Arguments& 
   return {};
 }
 
+Status check_profile(const Arguments& arguments) {
+  const bool profiles = arguments.work == Work::kProfile && !arguments.help && !arguments.version;
+  if (profiles && arguments.num_processes > 1) {
+    return Error(ErrorCode::kInvalidArgument, "a profile is measured by one process")
+        .at_key("--np")
+        .with_value(arguments.num_processes)
+        .with_limit(std::int64_t{1})
+        .with_hint("leave --np out");
+  }
+  if (profiles && arguments.out.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "profile needs --out, the file that it writes")
+        .at_key("--out")
+        .with_hint("give --out profile.json");
+  }
+  if (arguments.work == Work::kProfile || arguments.out.empty()) return {};
+  return Error(ErrorCode::kInvalidArgument, "--out is of profile alone")
+      .at_key("--out")
+      .with_value(arguments.out)
+      .with_hint("omnibal-train profile --config train.toml --out profile.json");
+}
+
 }  // namespace
+
+std::string_view to_string(Work work) {
+  switch (work) {
+    case Work::kTrain:
+      return "train";
+    case Work::kEvaluate:
+      return "evaluate";
+    case Work::kProfile:
+      return "profile";
+  }
+  return "";
+}
 
 Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   Arguments arguments;
-  arguments.evaluates = !words.empty() && words.front() == "evaluate";
-  for (std::size_t i = arguments.evaluates ? 1 : 0; i < words.size(); ++i) {
+  for (const Work work : {Work::kEvaluate, Work::kProfile}) {
+    if (!words.empty() && words.front() == to_string(work)) arguments.work = work;
+  }
+  for (std::size_t i = arguments.work == Work::kTrain ? 0 : 1; i < words.size(); ++i) {
     bool taken = false;
     OMNIBAL_RETURN_IF_ERROR(take_switch(words[i], arguments, taken));
     if (taken) continue;
@@ -84,6 +124,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
       return Error(ErrorCode::kInvalidArgument, fmt::format("{} has no value", flag)).at_key(flag);
     }
   }
+  OMNIBAL_RETURN_IF_ERROR(check_profile(arguments));
   return arguments;
 }
 
@@ -100,11 +141,13 @@ Result<TrainConfig> read_config(const Arguments& arguments) {
 
 std::string usage() {
   std::string text =
-      "omnibal-train [evaluate] --config train.toml [flags]\n"
+      "omnibal-train [evaluate|profile] --config train.toml [flags]\n"
       "Trains a vision-language model by a plan of omnibal, alone or under mpirun.\n"
       "evaluate: loss and exact answers of the model on data and plan; each process has all of it."
-      "\n\n"
+      "\n"
+      "profile: measures the layers on packs of the plan and writes what they take into --out.\n\n"
       "  --config FILE  keys as in docs/formats/train.md; each is also a flag, which wins\n"
+      "  --out FILE     of profile: where to write it\n"
       "  --np N         starts N processes with mpirun\n"
       "  --json         the outcome, or the error, as one JSON object on standard output\n"
       "  --quiet        no progress\n"

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,11 +19,16 @@
 
 namespace omnibal::runtime {
 
+/// The first word, if it is one of "evaluate" and "profile".
+enum class Work { kTrain, kEvaluate, kProfile };
+std::string_view to_string(Work work);
+
 struct Arguments {
-  bool evaluates = false;                                 // the word "evaluate" comes first
+  Work work = Work::kTrain;
   std::string config;                                     // empty: flags alone
   std::vector<std::pair<std::string, std::string>> keys;  // "optimizer.lr", "2e-5"
   std::int64_t num_processes = 0;                         // 0: as it was started
+  std::string out;                                        // of kProfile alone, which needs it
   bool json = false;
   bool quiet = false;
   bool help = false;
@@ -30,7 +36,7 @@ struct Arguments {
 };
 
 /// Errors: kInvalidArgument (no such flag, with the nearest; a flag without its value; --np is no
-/// number).
+/// number; a profile without --out, --out without a profile).
 Result<Arguments> parse_arguments(const std::vector<std::string>& words);
 
 /// Errors: those of read_toml, override_key and parse_train_config.

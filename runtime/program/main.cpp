@@ -21,9 +21,11 @@
 #include "omnibal/base/version.h"
 #include "omnibal/runtime/mpi/mpi_ranks.h"
 #include "omnibal/runtime/train/evaluate.h"
+#include "omnibal/runtime/train/profile.h"
 #include "omnibal/runtime/train/train.h"
 #include "program/arguments.h"
 #include "program/mpirun.h"
+#include "program/profile_answer.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -93,7 +95,11 @@ struct Answer {
 
 Result<Answer> answer(const Arguments& arguments, Communicator& world) {
   OMNIBAL_ASSIGN(const TrainConfig config, read_config(arguments));
-  if (arguments.evaluates) {
+  if (arguments.work == Work::kProfile) {
+    OMNIBAL_ASSIGN(const MeasuredProfile measured, measure_profile(config, world, arguments.out));
+    return Answer{to_json(measured, arguments.out), to_text(measured, arguments.out)};
+  }
+  if (arguments.work == Work::kEvaluate) {
     OMNIBAL_ASSIGN(const Evaluation found, evaluate(config, world));
     const codec::Json json = to_json(found);
     return Answer{json, codec::to_text(json)};
@@ -107,9 +113,8 @@ void print_answer(const Answer& done, const Arguments& arguments, double seconds
     fmt::print("{}", done.text);
     return;
   }
-  codec::Json all = {{"command", arguments.evaluates ? "evaluate" : "train"},
-                     {"version", version()},
-                     {"seconds", seconds}};
+  codec::Json all = {
+      {"command", to_string(arguments.work)}, {"version", version()}, {"seconds", seconds}};
   all.update(done.json);
   fmt::print("{}", codec::to_text(all));
 }

@@ -68,10 +68,44 @@ Result<partition::Cuts> new_cuts(const plan::PlanPipeline* planned, std::int32_t
   return partition::partition_min_max(seconds, num_stages);
 }
 
-std::vector<bool> recompute_of(const TrainConfig& config, const plan::PlanPipeline* planned,
-                               std::size_t num_layers) {
-  if (config.recompute == RecomputeChoice::kPlan && planned != nullptr) return planned->recompute;
-  return std::vector<bool>(num_layers, config.recompute == RecomputeChoice::kFull);
+/// A choice of the plan's that is no part of a block ("offload", or one of a measured profile)
+/// spares memory in the way that spares most: the layer recomputes.
+Recompute named_choice(const std::string& name, model::LayerKind kind) {
+  const bool block = kind == model::LayerKind::kVisionBlock || kind == model::LayerKind::kLlmBlock;
+  if (block && name == "attention") return Recompute::kAttention;
+  if (block && name == "mlp") return Recompute::kMlp;
+  if (block && name == "attention+mlp") return Recompute::kAttentionAndMlp;
+  return Recompute::kEverything;
+}
+
+std::vector<Recompute> planned_recompute(const plan::PlanPipeline& planned,
+                                         const model::ModelSpec& spec) {
+  std::vector<Recompute> choices(planned.recompute.size(), Recompute::kNothing);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (planned.recompute[i]) choices[i] = Recompute::kEverything;
+  }
+  for (const cost::NamedChoice& named : planned.named) {
+    const auto layer = static_cast<std::size_t>(named.layer);
+    choices[layer] = named_choice(named.name, spec.layers[layer].kind);
+  }
+  return choices;
+}
+
+/// The others keep as much where they recompute (docs/methods/cost.md).
+bool spares_by_recomputing(model::LayerKind kind) {
+  return kind != model::LayerKind::kTokenEmbedding && kind != model::LayerKind::kHead;
+}
+
+std::vector<Recompute> recompute_of(const TrainConfig& config, const plan::PlanPipeline* planned,
+                                    const model::ModelSpec& spec) {
+  if (config.recompute == RecomputeChoice::kPlan && planned != nullptr) {
+    return planned_recompute(*planned, spec);
+  }
+  std::vector<Recompute> choices(spec.layers.size(), Recompute::kNothing);
+  for (std::size_t i = 0; config.recompute == RecomputeChoice::kFull && i < choices.size(); ++i) {
+    if (spares_by_recomputing(spec.layers[i].kind)) choices[i] = Recompute::kEverything;
+  }
+  return choices;
 }
 
 /// A step keeps its packs, whatever dp.
@@ -116,10 +150,11 @@ Result<TrainingLayout> choose_layout(const TrainConfig& config, const plan::Plan
   }
   const std::vector<std::int32_t> first = partition::first_layers(cuts);
   layout.cuts.assign(first.begin(), first.end());
-  layout.recompute = recompute_of(config, planned, num_layers);
+  layout.recompute = recompute_of(config, planned, model.spec);
   const bool as_planned = planned != nullptr && shape.kind == planned->schedule.kind &&
                           shape.pp == planned->sizes.pp && tp == planned_tp &&
-                          dp == plan.steps()->dp && layout.recompute == planned->recompute;
+                          dp == plan.steps()->dp &&
+                          layout.recompute == planned_recompute(*planned, model.spec);
   if (!as_planned) layout.predicted.reset();
   return layout;
 }

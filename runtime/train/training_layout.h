@@ -16,6 +16,7 @@
 #include "omnibal/plan/plan_pipeline.h"
 #include "omnibal/runtime/comm/process_groups.h"
 #include "omnibal/runtime/config/model_config.h"
+#include "omnibal/runtime/model/recompute.h"
 #include "omnibal/runtime/train_config/train_config.h"
 
 namespace omnibal::runtime {
@@ -23,9 +24,9 @@ namespace omnibal::runtime {
 struct TrainingLayout {
   RankLayout ranks;
   std::int64_t micro_batches = 1;
-  schedule::Schedule schedule;     // compute actions
-  std::vector<std::int64_t> cuts;  // layers at which a stage begins
-  std::vector<bool> recompute;     // by layer
+  schedule::Schedule schedule;       // compute actions
+  std::vector<std::int64_t> cuts;    // layers at which a stage begins
+  std::vector<Recompute> recompute;  // by layer
   std::optional<plan::PlanPipeline> predicted;
 };
 

@@ -52,6 +52,14 @@ void add_adapters(const BlockSpec& block, std::initializer_list<AdapterTarget> t
   }
 }
 
+/// A number a channel: its gradient needs what it multiplies, which no region rebuilds.
+void add_layer_scale(const BlockSpec& block, const LinearCost& input,
+                     std::vector<Operation>& operations) {
+  if (!block.layer_scale) return;
+  operations.push_back(
+      {.flops = {}, .trains = block.trains, .kept_bytes = input, .kept_for = KeptFor::kWeights});
+}
+
 void add_attention(const BlockSpec& block, std::vector<Operation>& operations) {
   const AttentionShares& shares = block.shares;
   const double width = d(block.widths.width);
@@ -70,6 +78,13 @@ void add_attention(const BlockSpec& block, std::vector<Operation>& operations) {
                 AdapterTarget::kQueryKeyValue},
                inputs);
   operations.push_back(inputs);
+  if (block.qk_norm) {
+    operations.push_back({.flops = {},
+                          .trains = block.trains,
+                          .kept_bytes = kBf16 * (query + kv) * block.tokens,
+                          .region = Region::kAttention,
+                          .reruns = true});
+  }
   // Attention keeps q, k, v and its output; both of its products have two gradients each.
   operations.push_back({.flops = block.score_flops,
                         .input_gradient = 2,
@@ -83,6 +98,7 @@ void add_attention(const BlockSpec& block, std::vector<Operation>& operations) {
                    .output_bytes = (block.dropout ? 1 : 0) * width * shares.outside * block.tokens};
   add_adapters(block, {AdapterTarget::kOutput}, output);
   operations.push_back(output);
+  add_layer_scale(block, outside, operations);
 }
 
 void add_mlp(const BlockSpec& block, std::vector<Operation>& operations) {
@@ -111,6 +127,7 @@ void add_mlp(const BlockSpec& block, std::vector<Operation>& operations) {
                  .region = Region::kMlp};
   add_adapters(block, {AdapterTarget::kDown}, down);
   operations.push_back(down);
+  add_layer_scale(block, kBf16 * width * block.tokens, operations);
 }
 
 }  // namespace

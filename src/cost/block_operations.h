@@ -21,12 +21,15 @@ struct BlockSpec {
   LinearCost tokens;       // that run through it: {.per_token = 1}
   LinearCost score_flops;  // of attention beside its projections
   bool gated = false;
-  bool dropout = false;  // masks behind attention and MLP, a byte a value
-  bool trains = true;    // its own weights
+  bool qk_norm = false;      // between the projections and attention
+  bool layer_scale = false;  // behind attention and MLP
+  bool dropout = false;      // there too: a byte a value
+  bool trains = true;        // its own weights
   const model::Adapters* adapters = nullptr;
 };
 
-/// Norm, q k v, attention, output, norm, up (and gate), activation, down.
+/// Norm, q k v, their norms, attention, output, dropout, scale, norm, up (and gate), activation,
+/// down, dropout, scale.
 std::vector<Operation> block_operations(const BlockSpec& block);
 
 /// Adapter parameters that the device holds: A of q, k, v, gate and up whole and B split, A of

@@ -75,22 +75,28 @@ LayerDemand vision_block(const ModelSpec& model, const LayerPlace& place,
   const AttentionShares shares =
       attention_shares(tower.num_heads, tower.num_heads, options.tp, options.heads);
   const double scores = 4 * s * d(attended(tower, place.index_in_kind)) * h * shares.query;
+  const bool as_paper = model.kept == model::KeptCount::kPaper;
   const BlockSpec block{.widths = model::block_widths(tower),
                         .shares = shares,
                         .tp = d(options.tp),
                         .tokens = {.per_vision_unit = s},
                         .score_flops = {.per_vision_unit = scores},
                         .gated = tower.gated_mlp,
-                        .dropout = true,
+                        .qk_norm = tower.qk_norm && !as_paper,
+                        .layer_scale = tower.layer_scale && !as_paper,
+                        .dropout = as_paper,
                         .trains = tower.trainable,
                         .adapters = &tower.adapters};
   std::vector<Operation> operations = block_operations(block);
   double parameters = held(model::vision_block_parameters(tower), shares, block.tp);
   if (place.index_in_kind == 0) {  // the patch embedding is on every device
     const double flops = 2 * d(tower.patch_inputs) * h * d(tower.patches_per_unit);
+    const LinearCost normed =
+        tower.pre_norm && !as_paper ? kBf16 * h * shares.outside * block.tokens : LinearCost();
     operations.insert(
         operations.begin(),
-        {.flops = {.per_vision_unit = flops}, .trains = tower.trainable, .kept_bytes = {}});
+        {{.flops = {.per_vision_unit = flops}, .trains = tower.trainable, .kept_bytes = {}},
+         {.flops = {}, .trains = tower.trainable, .kept_bytes = normed}});
     parameters += d(model::patch_embedding_parameters(tower));
   }
   LayerDemand demand = block_demand(block, operations, place.trains_before);
@@ -159,6 +165,7 @@ LayerDemand llm_block(const ModelSpec& model, const LayerPlace& place,
                         .tokens = {.per_token = 1},
                         .score_flops = {.per_token_pair = 2 * d(widths.query) * shares.query},
                         .gated = true,
+                        .qk_norm = llm.qk_norm && model.kept == model::KeptCount::kAutograd,
                         .trains = llm.trainable,
                         .adapters = &llm.adapters};
   LayerDemand demand = block_demand(block, block_operations(block), place.trains_before);

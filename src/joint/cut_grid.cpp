@@ -230,4 +230,24 @@ CutSearch cuts_passing(const CutGrid& grid, const StageTest& test) {
   return search;
 }
 
+std::optional<std::vector<StageEnds>> all_cuts(const CutGrid& grid) {
+  std::vector<StageEnds> all{{}};
+  for (std::int32_t stage = 0; stage < grid.num_stages; ++stage) {
+    std::vector<StageEnds> longer;
+    for (const StageEnds& ends : all) {
+      const std::int32_t begin = ends.empty() ? 0 : ends.back();
+      const bool is_last = stage + 1 == grid.num_stages;
+      for (std::int32_t end = is_last ? grid.num_layers : begin + 1; end <= grid.latest_end(stage);
+           ++end) {
+        if (!grid.allowed[static_cast<std::size_t>(end)]) continue;
+        longer.push_back(ends);
+        longer.back().push_back(end);
+      }
+      if (static_cast<std::int64_t>(longer.size()) > kMostCutsToTry) return std::nullopt;
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
 }  // namespace omnibal::joint

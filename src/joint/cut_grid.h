@@ -58,4 +58,9 @@ struct CutSearch {
 /// stages can reach: O(p n) tests.
 CutSearch cuts_passing(const CutGrid& grid, const StageTest& test);
 
+/// Of all cuts that are looked at one by one, at most.
+inline constexpr std::int64_t kMostCutsToTry = 1'000;
+/// All cuts of the grid, in lexicographic order; nothing if there are more than kMostCutsToTry.
+std::optional<std::vector<StageEnds>> all_cuts(const CutGrid& grid);
+
 }  // namespace omnibal::joint

@@ -21,27 +21,6 @@ namespace {
 constexpr std::int64_t kMostTimedOnRanks = 12'000;
 constexpr std::size_t kPolishedOnRanks = 3;
 
-/// All cuts of the grid, in lexicographic order; nothing if there are more than kMostCutsToTry.
-std::optional<std::vector<StageEnds>> all_cuts(const CutGrid& grid) {
-  std::vector<StageEnds> all{{}};
-  for (std::int32_t stage = 0; stage < grid.num_stages; ++stage) {
-    std::vector<StageEnds> longer;
-    for (const StageEnds& ends : all) {
-      const std::int32_t begin = ends.empty() ? 0 : ends.back();
-      const bool is_last = stage + 1 == grid.num_stages;
-      for (std::int32_t end = is_last ? grid.num_layers : begin + 1; end <= grid.latest_end(stage);
-           ++end) {
-        if (!grid.allowed[static_cast<std::size_t>(end)]) continue;
-        longer.push_back(ends);
-        longer.back().push_back(end);
-      }
-      if (static_cast<std::int64_t>(longer.size()) > kMostCutsToTry) return std::nullopt;
-    }
-    all = std::move(longer);
-  }
-  return all;
-}
-
 /// Judges all cuts, those of shortest path first.
 void judge_all(const std::vector<StageEnds>& all, PlanPool& pool) {
   std::vector<std::pair<Ticks, const StageEnds*>> order;
@@ -303,7 +282,7 @@ Result<Certificate> certify_on_ranks(const JointProblem& problem, const partitio
   OMNIBAL_ASSIGN(const RankLayout layout, rank_layout(problem));
   const TickScale scale = tick_scale(problem);
   const StageTables tables(problem, scale);
-  RankPlan model(problem, layout, tables, scale);
+  RankPlan model(problem, layout, tables, scale, RankCare::kByLayers);
   const JointOptions options{.alike = false};
   const SearchSetting setting{problem, options, evaluate, grid, scale};
   const Bounds least = least_bottleneck_on_ranks({setting, layout, tables, model});

@@ -22,7 +22,4 @@ Result<LayerChoices> choose_on_ranks(const JointProblem& problem, const partitio
 Result<Certificate> certify_on_ranks(const JointProblem& problem, const partition::Cuts& cuts,
                                      const LayerChoices& choices, const Evaluator& evaluate);
 
-/// Of all cuts that are looked at one by one, at most.
-inline constexpr std::int64_t kMostCutsToTry = 1'000;
-
 }  // namespace omnibal::joint

@@ -32,8 +32,11 @@ Result<ModelSpec> load_pair(std::string name, std::string_view vision, std::stri
   if (tower == nullptr) return unknown("vision tower", vision, vision_tower_names());
   for (const LanguageModel& known : known_language_models()) {
     if (known.name != language) continue;
-    return assemble(std::move(name), tower->tower,
-                    projector_of(tower->tower, tower->pixel_shuffle, known.width), known);
+    ModelSpec model =
+        assemble(std::move(name), tower->tower,
+                 projector_of(tower->tower, tower->pixel_shuffle, known.width), known);
+    model.kept = KeptCount::kPaper;
+    return model;
   }
   return unknown("language model", language, language_model_names());
 }

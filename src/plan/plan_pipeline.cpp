@@ -250,6 +250,7 @@ Result<PlanPipeline> read_pipeline(const PlanReader& plan) {
                                           pipeline.sizes.pp * schedule.chunks, num_layers));
   OMNIBAL_ASSIGN(pipeline.choices, read_choices(root, *plan.profile()));
   pipeline.recompute = cost::spares_memory(pipeline.choices);
+  pipeline.named = cost::named_choices(*plan.profile(), pipeline.choices);
   pipeline.profile = cost::with_choices(*plan.profile(), pipeline.choices);
   OMNIBAL_ASSIGN(pipeline.schedule,
                  make_schedule(schedule, pipeline.cuts.size() + 1, plan.steps()->micro_batches));

@@ -112,6 +112,19 @@ TEST(AnalyticBytes, SplitHeadsKeepThirtyFourShPerDevice) {
   EXPECT_DOUBLE_EQ(profile.layers[3].recomputed_bytes.per_vision_unit, 2.0 * 1025 * 1024 / 2);
 }
 
+TEST(AnalyticBytes, PytorchKeepsTheInputsOfScalesAndNoDropoutMask) {
+  const auto kept_of = [](const std::string& name, std::size_t layer) {
+    model::ModelSpec model = model_of(name);
+    model.kept = model::KeptCount::kAutograd;
+    return profile_of(model, {.tp = 2, .dp = 8}).layers[layer].activation_bytes.per_vision_unit;
+  };
+  constexpr double kClip = 577.0 * 1024;
+  EXPECT_DOUBLE_EQ(kept_of("internvl-chat-1.5-26b", 1), (18 + 22.0 / 2) * 1025 * 3200);
+  EXPECT_DOUBLE_EQ(kept_of("internvit-300m+llama3-8b", 3), 36.0 * 1025 * 1024 / 2);
+  EXPECT_DOUBLE_EQ(kept_of("clip-vit-l-14-336+llama3-8b", 3), 32 * kClip / 2);
+  EXPECT_DOUBLE_EQ(kept_of("clip-vit-l-14-336+llama3-8b", 0), (32 + 2) * kClip / 2);
+}
+
 TEST(AnalyticBytes, StaticIsSixAndTwelveOverDpOfTheDevicesParameters) {
   const Profile profile = papers();
   // Attention whole, MLP halved; what is small (norms, biases) whole.

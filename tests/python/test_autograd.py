@@ -15,11 +15,38 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 RATE = 163e12  # of a100-80g
 RANK = 16
-MODEL = ["--model", "internvit-300m+qwen2.5-0.5b", "--cluster", "a100-80g"]
-VISION = {"width": 1024, "query": 1024, "kv": 1024, "heads": 16, "mlp": 4096, "gated": False,
-          "dropout": 0.1, "tokens": 1025}
-LLM = {"width": 896, "query": 896, "kv": 128, "heads": 14, "mlp": 4864, "gated": True,
-       "dropout": 0.0, "tokens": 192}
+CLUSTER = ["--cluster", "a100-80g"]
+PRESET = "internvit-300m+qwen2.5-0.5b"
+# Norms: of queries and keys. Towers have one over the whole width, Qwen3 one over each head.
+VISION = {"model": "vit", "width": 1024, "query": 1024, "kv": 1024, "heads": 16, "mlp": 4096,
+          "gated": False, "scale": True, "norms": False, "dropout": 0.0, "tokens": 1025}
+# As the paper counts: dropout, nothing for the scale.
+PAPERS_VISION = {**VISION, "model": PRESET, "scale": False, "dropout": 0.1}
+LLM = {"model": PRESET, "width": 896, "query": 896, "kv": 128, "heads": 14, "mlp": 4864,
+       "gated": True, "scale": False, "norms": False, "dropout": 0.0, "tokens": 192}
+CLIP = {**VISION, "model": "clip", "scale": False, "tokens": 577}
+NORMED_VISION = {**VISION, "model": "normed", "width": 192, "query": 192, "kv": 192, "heads": 3,
+                 "mlp": 640, "norms": True, "tokens": 257}
+NORMED_LLM = {**LLM, "model": "normed", "width": 256, "query": 384, "kv": 128, "heads": 6, "mlp": 512,
+              "norms": True}
+TEXT = {"model_type": "qwen2", "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "num_key_value_heads": 2, "intermediate_size": 256, "vocab_size": 1000}
+TOWER = {"hidden_size": 1024, "num_hidden_layers": 3, "num_attention_heads": 16,
+         "intermediate_size": 4096, "patch_size": 14}
+CONFIGS = {
+    "vit": {"model_type": "internvl", "image_token_id": 9, "text_config": TEXT,
+            "vision_config": {**TOWER, "image_size": 448, "attention_bias": True}},
+    "clip": {"model_type": "llava", "image_token_index": 9, "text_config": {**TEXT, "model_type": "llama"},
+             "vision_config": {**TOWER, "model_type": "clip_vision_model", "image_size": 336}},
+    "normed": {
+        "model_type": "internvl", "image_token_id": 9,
+        "vision_config": {"hidden_size": 192, "num_hidden_layers": 2, "num_attention_heads": 3,
+                          "intermediate_size": 640, "image_size": 224, "patch_size": 14,
+                          "use_qk_norm": True},
+        "text_config": {"model_type": "qwen3", "hidden_size": 256, "num_hidden_layers": 2,
+                        "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 64,
+                        "intermediate_size": 512, "vocab_size": 1000}},
+}
 
 
 class SwiGlu(torch.autograd.Function):
@@ -69,23 +96,38 @@ class Block(nn.Module):
         self.o = linear("o", shape["query"], width)
         self.gate = linear("gate", width, mlp) if shape["gated"] else None
         self.up, self.down = linear("up", width, mlp), linear("down", mlp, width)
+        self.scales = nn.ParameterList(torch.ones(width, dtype=torch.bfloat16) for _ in range(2))
+        self.scales.requires_grad_(trains)
+        head = shape["query"] // shape["heads"]
+        self.normed_widths = (head, head) if shape["gated"] else (shape["query"], shape["kv"])
+        self.qk_norms = nn.ModuleList(nn.LayerNorm(n, dtype=torch.bfloat16)
+                                      for n in self.normed_widths)
+        self.qk_norms.requires_grad_(trains)
+
+    def scaled(self, x, index):
+        return x * self.scales[index] if self.shape["scale"] else x
+
+    def qk_normed(self, x, index):
+        if not self.shape["norms"]:
+            return x
+        return self.qk_norms[index](x.unflatten(-1, (-1, self.normed_widths[index]))).flatten(-2)
 
     def forward(self, x):
         shape = self.shape
         normed = self.norms[0](x)
         head = shape["query"] // shape["heads"]
-        q, k, v = (part(normed).view(1, shape["tokens"], -1, head).transpose(1, 2)
-                   for part in (self.q, self.k, self.v))
+        parts = (self.qk_normed(self.q(normed), 0), self.qk_normed(self.k(normed), 1), self.v(normed))
+        q, k, v = (part.view(1, shape["tokens"], -1, head).transpose(1, 2) for part in parts)
         context = F.scaled_dot_product_attention(q, k, v, is_causal=shape["gated"],
                                                  enable_gqa=k.shape[1] != q.shape[1])
         context = context.transpose(1, 2).reshape(1, shape["tokens"], -1)
-        x = x + dropped(self.o(context), shape)
+        x = x + self.scaled(dropped(self.o(context), shape), 0)
         normed = self.norms[1](x)
         if self.gate is None:
             inner = F.gelu(self.up(normed))
         else:
             inner = SwiGlu.apply(self.gate(normed), self.up(normed))
-        return x + dropped(self.down(inner), shape)
+        return x + self.scaled(dropped(self.down(inner), shape), 1)
 
 
 def run_block(shape, trains, targets, trains_before):
@@ -116,8 +158,11 @@ def run_block(shape, trains, targets, trains_before):
     return sum(kept.values()), matrices(forward), matrices(backward)
 
 
-def layer_of(tmp_path, flags, name):
-    ask("profile", *MODEL, *flags, "--out", tmp_path / "profile.json")
+def layer_of(tmp_path, model, flags, name):
+    if model in CONFIGS:
+        (tmp_path / "config.json").write_text(json.dumps(CONFIGS[model]))
+        model = tmp_path / "config.json"
+    ask("profile", "--model", model, *CLUSTER, *flags, "--out", tmp_path / "profile.json")
     layers = json.loads((tmp_path / "profile.json").read_text())["layers"]
     return next(layer for layer in layers if layer["name"] == name)
 
@@ -136,6 +181,13 @@ def scores(shape):
 
 CASES = {
     "trained ViT": (VISION, [], "vision.1", True, [], True),
+    "trained ViT of the paper": (PAPERS_VISION, [], "vision.1", True, [], True),
+    "trained CLIP": (CLIP, [], "vision.1", True, [], True),
+    "trained ViT with norms": (NORMED_VISION, [], "vision.1", True, [], True),
+    "trained LLM with norms": (NORMED_LLM, [], "llm.1", True, [], True),
+    "frozen LLM with norms": (NORMED_LLM, ["--freeze", "llm"], "llm.1", False, [], True),
+    "adapted ViT with norms": (NORMED_VISION, ["--lora", "vision"], "vision.1", False,
+                               ["q", "k", "v", "o", "up", "down"], True),
     "frozen LLM": (LLM, ["--freeze", "llm"], "llm.1", False, [], True),
     "trained LLM": (LLM, [], "llm.1", True, [], True),
     "adapted LLM": (LLM, ["--lora", "llm"], "llm.1", False,
@@ -158,7 +210,7 @@ CASES = {
 def test_a_block_keeps_and_computes_what_autograd_does(tmp_path, case):
     shape, flags, name, trains, targets, before = CASES[case]
     kept, forward, backward = run_block(shape, trains, targets, before)
-    layer = layer_of(tmp_path, ["--lora-rank", RANK, *flags] if targets else flags, name)
+    layer = layer_of(tmp_path, shape["model"], ["--lora-rank", RANK, *flags] if targets else flags, name)
     assert coefficient(layer["activation_bytes"], shape) == pytest.approx(kept, rel=1e-9)
     own = RATE * coefficient(layer["forward_s"], shape)
     assert own - scores(shape) == pytest.approx(forward, rel=1e-9)

@@ -105,6 +105,9 @@ def test_recomputed_layers_and_deferred_weight_gradients_change_no_bit(saved, dt
     plain = compute(folder, batches, dtype)
     assert_bit_equal(compute(folder, batches, dtype, "some"), plain)
     assert_bit_equal(compute(folder, batches, dtype, "full"), plain)
+    for part in ("attention", "mlp", "attention+mlp"):
+        assert_bit_equal(compute(folder, batches, dtype, part), plain)
+    assert_bit_equal(compute(folder, batches, dtype, "attention+mlp", ["deferred"]), plain)
     assert_bit_equal(compute(folder, batches, dtype, "none", ["deferred"]), plain)
     assert_bit_equal(compute(folder, batches, dtype, "full", ["deferred"]), plain)
 

@@ -127,12 +127,19 @@ struct Projector {
   bool trainable = true;
 };
 
+/// What a block is taken to keep for its backward beside its matrices' inputs.
+enum class KeptCount {
+  kAutograd,  // what PyTorch keeps of the modules of transformers: inputs of LayerScale and qk-norm
+  kPaper      // 34 s b h (Korthikanti et al., arXiv 2205.05198), the paper's: dropout masks instead
+};
+
 struct ModelSpec {
   std::string name;
   VisionTower vision;
   Projector projector;
   LanguageModel language;
   std::vector<Layer> layers;
+  KeptCount kept = KeptCount::kAutograd;  // presets: kPaper, so that its tables can be checked
 
   /// Of all layers; a tied embedding counts once.
   std::int64_t parameters() const;

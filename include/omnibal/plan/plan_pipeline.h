@@ -15,6 +15,7 @@
 #include "omnibal/base/result.h"
 #include "omnibal/cluster/cluster.h"
 #include "omnibal/cost/profile.h"
+#include "omnibal/cost/recompute_choices.h"
 #include "omnibal/partition/partition.h"
 #include "omnibal/plan/epoch.h"
 #include "omnibal/plan/plan_directory.h"
@@ -28,9 +29,10 @@ struct PlanPipeline {
   cluster::ClusterSpec cluster;  // name, nodes, links and rate of the memory only
   schedule::Schedule schedule;
   partition::Cuts cuts;
-  recompute::RecomputeMask recompute;  // layers that spare memory at all
-  cost::LayerChoices choices;          // how
-  cost::Profile profile;               // as they do: its recompute_s and recomputed_bytes
+  recompute::RecomputeMask recompute;    // layers that spare memory at all
+  cost::LayerChoices choices;            // how
+  std::vector<cost::NamedChoice> named;  // those among them that recompute not all of themselves
+  cost::Profile profile;                 // as they do: its recompute_s and recomputed_bytes
   simulate::Reduction update = simulate::Reduction::kNone;
   StepPipeline steps;
 };

@@ -5,7 +5,8 @@
 //   omnibal_model_probe gradients MODEL TYPE RECOMPUTE [deferred] -- BATCH OUT [BATCH OUT]...
 //   omnibal_model_probe save MODEL TYPE OUT
 //
-// TYPE: f32, f64, bf16; RECOMPUTE: none, some, full. Prints a line a batch: the loss and the peak
+// TYPE: f32, f64, bf16; RECOMPUTE: none, some, full, attention, mlp,
+// attention+mlp. Prints a line a batch: the loss and the peak
 // of activation bytes. OUT: the gradients under the names of files.
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -62,9 +64,16 @@ Result<PreparedBatch> read_batch(const std::string& path, const ModelConfig& con
   return prepare(std::move(batch), config, type);
 }
 
-std::vector<bool> recomputed(const std::string& choice, std::size_t layers) {
-  std::vector<bool> chosen(layers, choice == "full");
-  for (std::size_t i = 0; choice == "some" && i < layers; i += 2) chosen[i] = true;
+std::vector<Recompute> recomputed(const std::string& choice, std::size_t layers) {
+  const std::map<std::string, Recompute> words = {{"full", Recompute::kEverything},
+                                                  {"attention", Recompute::kAttention},
+                                                  {"mlp", Recompute::kMlp},
+                                                  {"attention+mlp", Recompute::kAttentionAndMlp}};
+  const auto word = words.find(choice);
+  std::vector<Recompute> chosen(layers, word == words.end() ? Recompute::kNothing : word->second);
+  for (std::size_t i = 0; choice == "some" && i < layers; i += 2) {
+    chosen[i] = Recompute::kEverything;
+  }
   return chosen;
 }
 

@@ -42,7 +42,7 @@ Trained train(const ScratchDirectory& scratch, const ModelConfig& config,
       EXPECT_EQ(value.sizes().vec(), output_shape(config, cuts[i] - 1, batch, nullptr));
       value.set_requires_grad(true);
     }
-    value = run_forward(stage, value, pass, std::vector<bool>(stage.layers.size()), tapes[i]);
+    value = run_forward(stage, value, pass, std::vector<Recompute>(stage.layers.size()), tapes[i]);
   }
   trained.loss = value.item<double>();
   at::Tensor gradient = at::ones({}, value.options());
@@ -107,13 +107,13 @@ TEST(RuntimeTape, ATiedTableIsOneParameterOfOneStageAndTwoOfTwo) {
 }
 
 /// Bytes that the tape keeps of each layer: those of the layer's own forward.
-std::vector<std::int64_t> kept_bytes(const Stage& stage, const PreparedBatch& batch, bool recompute,
-                                     std::int64_t& peak) {
+std::vector<std::int64_t> kept_bytes(const Stage& stage, const PreparedBatch& batch,
+                                     Recompute recompute, std::int64_t& peak) {
   const Pass pass{batch};
   std::vector<std::int64_t> kept;
   const LiveBytes live;
   Tape tape;
-  const std::vector<bool> chosen(stage.layers.size(), recompute);
+  const std::vector<Recompute> chosen(stage.layers.size(), recompute);
   at::Tensor output = run_forward(stage, {}, pass, chosen, tape);
   kept.push_back(live.now());
   run_backward(stage, at::ones({}, output.options()), pass, tape);
@@ -130,10 +130,11 @@ TEST(RuntimeTape, RecomputationKeepsTheInputsOfLayersAlone) {
   Stage stage = sample_stage(scratch, config, nullptr);
   const PreparedBatch batch = sample_batch(config, 3, 40);
   std::int64_t peak = 0;
-  kept_bytes(stage, batch, false, peak);  // gradients are allocated once
+  kept_bytes(stage, batch, Recompute::kNothing, peak);  // gradients are allocated once
   std::int64_t plain_peak = 0;
-  const std::vector<std::int64_t> plain = kept_bytes(stage, batch, false, plain_peak);
-  const std::vector<std::int64_t> recomputed = kept_bytes(stage, batch, true, peak);
+  const std::vector<std::int64_t> plain = kept_bytes(stage, batch, Recompute::kNothing, plain_peak);
+  const std::vector<std::int64_t> recomputed =
+      kept_bytes(stage, batch, Recompute::kEverything, peak);
   std::int64_t inputs = 0;
   for (std::int64_t layer = 0; layer + 1 < 7; ++layer) {
     const std::vector<std::int64_t> shape = output_shape(config, layer, batch, nullptr);
@@ -168,7 +169,7 @@ std::int64_t kept_of_layer(const ModelConfig& config, std::int64_t layer,
   }
   const LiveBytes live;
   Tape tape;
-  const at::Tensor output = run_forward(stage, input, {batch}, {false}, tape);
+  const at::Tensor output = run_forward(stage, input, {batch}, {Recompute::kNothing}, tape);
   const std::int64_t own_input = input.defined() ? static_cast<std::int64_t>(input.nbytes()) : 0;
   return live.now() + own_input - static_cast<std::int64_t>(output.nbytes());
 }
@@ -211,8 +212,8 @@ TEST(RuntimeTape, FrozenPartsKeepAndComputeNoGradient) {
     parameter.tensor.set_requires_grad(projector);  // frozen on both sides of what trains
   }
   std::int64_t peak = 0;
-  const std::int64_t kept_by_all = kept_bytes(all, batch, false, peak)[0];
-  EXPECT_LT(kept_bytes(some, batch, false, peak)[0], kept_by_all);
+  const std::int64_t kept_by_all = kept_bytes(all, batch, Recompute::kNothing, peak)[0];
+  EXPECT_LT(kept_bytes(some, batch, Recompute::kNothing, peak)[0], kept_by_all);
   for (std::size_t i = 0; i < all.parameters.size(); ++i) {
     const at::Tensor& found = some.parameters[i].tensor.grad();
     const bool projector = all.parameters[i].name.starts_with("multi_modal_projector");

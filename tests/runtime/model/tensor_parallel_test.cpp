@@ -15,9 +15,11 @@ namespace omnibal::runtime {
 namespace {
 
 /// Where the last layer is recomputed, with deferred weight gradients too.
-double train_once(Stage& stage, const PreparedBatch& batch, const std::vector<bool>& recompute) {
+double train_once(Stage& stage, const PreparedBatch& batch,
+                  const std::vector<Recompute>& recompute) {
   WeightGradients later;
-  const Pass pass{batch, stage.options.group, recompute.back() ? &later : nullptr};
+  const Pass pass{batch, stage.options.group,
+                  recompute.back() == Recompute::kEverything ? &later : nullptr};
   Tape tape;
   const at::Tensor loss = run_forward(stage, {}, pass, recompute, tape);
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
@@ -52,7 +54,7 @@ void compare(const std::string& json, int ranks, std::int64_t units) {
   write_sample_weights(scratch, config);
   const PreparedBatch batch = sample_batch(config, units, 9);
   Stage alone = sample_stage(scratch, config, nullptr);
-  const double expected = train_once(alone, batch, std::vector<bool>(alone.layers.size()));
+  const double expected = train_once(alone, batch, std::vector<Recompute>(alone.layers.size()));
   double scale = 0;
   for (const Parameter& parameter : alone.parameters) {
     scale = std::max(scale, gradient_of(parameter).norm().item<double>());
@@ -61,7 +63,7 @@ void compare(const std::string& json, int ranks, std::int64_t units) {
     at::set_num_threads(1);
     const CommunicatorGroup group(world);
     Stage stage = sample_stage(scratch, config, &group);
-    const std::vector<bool> recompute(stage.layers.size(), true);
+    const std::vector<Recompute> recompute(stage.layers.size(), Recompute::kEverything);
     EXPECT_NEAR(train_once(stage, batch, recompute), expected, 1e-12 * expected);
     for (const Parameter& parameter : stage.parameters) {
       if (!parameter.reachable) continue;
@@ -106,7 +108,7 @@ TEST(RuntimeTensorParallel, ARankKeepsItsShareOfActivations) {
     Stage stage = sample_stage(scratch, config, group);
     const LiveBytes live;
     Tape tape;
-    run_forward(stage, {}, {batch, group}, std::vector<bool>(stage.layers.size()), tape);
+    run_forward(stage, {}, {batch, group}, std::vector<Recompute>(stage.layers.size()), tape);
     return static_cast<double>(live.now());
   };
   const double alone = kept(nullptr);

@@ -43,9 +43,10 @@ std::vector<std::int64_t> measure(const ModelConfig& config, const Order& order,
     at::set_num_threads(1);
     LiveBytes live;
     Pipeline pipeline{schedule::lower(compute), {}, 0};
-    pipeline.stages =
-        make_pipeline_stages(config, {compute, kCuts}, RankIndex{world.rank()},
-                             {std::vector<bool>(kLayers, recompute), at::kBFloat16, nullptr});
+    pipeline.stages = make_pipeline_stages(
+        config, {compute, kCuts}, RankIndex{world.rank()},
+        {std::vector<Recompute>(kLayers, recompute ? Recompute::kEverything : Recompute::kNothing),
+         at::kBFloat16, nullptr});
     for (const Parameter& parameter : pipeline.stages.front().stage.parameters) {
       const c10::NoGradGuard no_graph;
       parameter.tensor.fill_(0.01);

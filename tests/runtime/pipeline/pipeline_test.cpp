@@ -31,7 +31,7 @@ struct Case {
   int tp = 1;
   GroupRules rules = {};
   std::string json = internvl_json(4, 4, 2, true);
-  std::vector<bool> recompute = std::vector<bool>(7);
+  std::vector<Recompute> recompute = std::vector<Recompute>(7);
   /// Units of each micro-batch; less than 0: a zero-weight pack.
   std::vector<std::int64_t> units = {2, 0, 1, 3, 0, 2};
 };
@@ -150,7 +150,7 @@ const std::vector<Case> kCases = {
     {.name = "ZbH1Recomputed",
      .kind = ScheduleKind::kZbH1,
      .cuts = {1, 5},
-     .recompute = std::vector<bool>(7, true)},
+     .recompute = std::vector<Recompute>(7, Recompute::kEverything)},
     {.name = "ZbV", .kind = ScheduleKind::kZbV, .cuts = {1, 3, 5}, .chunks = 2},
     {.name = "TensorParallel", .kind = ScheduleKind::kZbH1, .cuts = {4}, .tp = 2},
     {.name = "FrozenVision",
@@ -177,9 +177,11 @@ TEST(RuntimePipelineSteps, RecomputationChangesNoBit) {
   for (const ScheduleKind kind : {ScheduleKind::kOneFOneB, ScheduleKind::kZbH1}) {
     const Case none = {.name = "none", .kind = kind, .cuts = {1, 4}};
     const Outcome expected = run(none);
-    for (const std::vector<bool>& recompute :
-         {std::vector<bool>{true, false, true, false, false, true, false},
-          std::vector<bool>(7, true)}) {
+    for (const std::vector<Recompute>& recompute :
+         {std::vector<Recompute>{Recompute::kEverything, Recompute::kMlp, Recompute::kEverything,
+                                 Recompute::kNothing, Recompute::kAttention,
+                                 Recompute::kAttentionAndMlp, Recompute::kNothing},
+          std::vector<Recompute>(7, Recompute::kEverything)}) {
       Case some = none;
       some.recompute = recompute;
       expect_equal_bits(run(some), expected);
@@ -211,7 +213,7 @@ TEST(RuntimePipelineSteps, AnErrorOfOneRankEndsAll) {
   const Status status = run_thread_ranks(3, [&](Communicator& world) -> Status {
     Pipeline pipeline{schedule::lower(compute), {}, 0};
     pipeline.stages = make_pipeline_stages(config, {compute, {1, 4}}, RankIndex{world.rank()},
-                                           {std::vector<bool>(7), at::kDouble, nullptr});
+                                           {std::vector<Recompute>(7), at::kDouble, nullptr});
     const auto load = [&](MicroBatchIndex m) -> Result<PreparedBatch> {
       if (world.rank() == 0 && m.value() == 2) {
         return Error(ErrorCode::kMalformedImage, "the picture ends early");

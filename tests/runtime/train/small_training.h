@@ -81,7 +81,7 @@ inline Result<double> run_micro_batch(const Worker& worker, const PreparedBatch&
         pp.receive(input.mutable_data_ptr(), input.nbytes(), pp.rank() - 1, 0).wait());
   }
   Tape tape;
-  const std::vector<bool> recompute(stage.layers.size(), true);
+  const std::vector<Recompute> recompute(stage.layers.size(), Recompute::kEverything);
   const at::Tensor output = run_forward(stage, input, pass, recompute, tape);
   at::Tensor gradient = at::ones({}, at::kDouble);
   if (!worker.last()) {

@@ -12,6 +12,7 @@
 #include "omnibal/runtime/layers/tensor_group.h"
 #include "omnibal/runtime/layers/weight_gradients.h"
 #include "omnibal/runtime/model/micro_batch.h"
+#include "omnibal/runtime/model/recompute.h"
 
 namespace omnibal::runtime {
 
@@ -19,6 +20,7 @@ struct Pass {
   const PreparedBatch& batch;
   const TensorGroup* group = nullptr;
   WeightGradients* later = nullptr;
+  Recompute recompute = Recompute::kNothing;  // parts of the layer; others are the tape's affair
 };
 
 }  // namespace omnibal::runtime

@@ -26,7 +26,6 @@ struct PatchEmbedding {
   at::Tensor class_token = {};  // H numbers
   at::Tensor positions = {};    // [.., tokens, H]; undefined: none
   Norm pre_norm = {};           // CLIP; weight undefined: none
-  std::int64_t patch_size = 14;
 };
 
 struct VisionBlock {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "omnibal/runtime/comm/communicator.h"
+#include "omnibal/runtime/model/recompute.h"
 #include "omnibal/runtime/model/stage.h"
 #include "omnibal/schedule/schedule.h"
 
@@ -26,7 +27,7 @@ namespace omnibal::runtime {
 struct PipelineStage {
   StageIndex index;
   Stage stage;
-  std::vector<bool> recompute;  // by layer of the stage
+  std::vector<Recompute> recompute;  // by layer of the stage
 };
 
 struct Pipeline {

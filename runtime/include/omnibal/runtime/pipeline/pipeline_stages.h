@@ -23,7 +23,7 @@ struct StageCuts {
 };
 
 struct PipelineStageOptions {
-  std::vector<bool> recompute;  // by layer of the model
+  std::vector<Recompute> recompute;  // by layer of the model
   at::ScalarType type = at::kFloat;
   const TensorGroup* group = nullptr;  // outlives the stages
 };
