@@ -48,7 +48,8 @@ Status parse_one(const Flag& flag, const std::string& text, std::int64_t& value)
 }
 
 Status parse_one(const Flag& flag, const std::string& text, double& value) {
-  if (!parse_number(text, value) || !std::isfinite(value) || (flag.above && value <= *flag.above)) {
+  if (!parse_number(text, value) || !std::isfinite(value) ||
+      (flag.above && value <= static_cast<double>(*flag.above))) {
     return wrong_value(flag, text, accepted_number(flag));
   }
   return {};

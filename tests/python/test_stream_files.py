@@ -91,7 +91,7 @@ def test_standard_input_is_compared_as_the_file_that_it_is(rows):
 def test_the_lists_of_a_wrapper_are_inputs_too(rows, tmp_path):
     before = rows.read_bytes()
     (tmp_path / "w.json").write_text(json.dumps({"a": {"token_lengths": "rows.jsonl"}}))
-    assert refuse(2, "stream", tmp_path / "w.json", *CAPS, "--out", rows)["where"]["key"] == "--out"
+    assert refuse(2, "stream", tmp_path / "w.json", *CAPS, "--out", rows)["where"]["key"] == "out"
     assert rows.read_bytes() == before
 
 
