@@ -57,7 +57,7 @@ Result<double> run_step(const Stage& stage, Optimizer& optimizer, const MicroBat
   OMNIBAL_ASSIGN(const PreparedBatch prepared, prepare(batch, stage.config, stage.options.type));
   const Pass pass{prepared};
   Tape tape;
-  const std::vector<bool> recompute(stage.layers.size());
+  const std::vector<Recompute> recompute(stage.layers.size(), Recompute::kNothing);
   const at::Tensor loss = run_forward(stage, {}, pass, recompute, tape);
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
   OMNIBAL_RETURN_IF_ERROR(optimizer.finish_step(1.0));

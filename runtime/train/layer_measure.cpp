@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "omnibal/runtime/layers/own_graph.h"
 #include "omnibal/runtime/model/live_bytes.h"
 
 namespace omnibal::runtime {
@@ -62,17 +63,25 @@ Inputs run_without_graphs(const Stage& stage, const Pass& pass, std::int64_t fir
 
 at::Tensor gradient_of_loss(const at::Tensor& loss) { return at::ones({}, loss.options()); }
 
-/// Forward with its graph, and from the output's gradient to that of the input, a layer at a time.
-void count_layer(const Layer& layer, const at::Tensor& input, const Pass& pass,
-                 at::Tensor& gradient, LiveBytes& live, LayerMeasure& measure) {
-  const std::int64_t before = live.now();
+/// Forward with its graph, and from the output's gradient to that of the input, as the tape runs a
+/// layer that recomputes: the input is let go of in between.
+void count_layer(const Layer& layer, at::Tensor input, const Pass& pass, at::Tensor& gradient,
+                 LiveBytes& live, LayerMeasure& measure) {
+  const bool needs_gradient = input.defined() && input.requires_grad();
+  const std::int64_t with_input = live.now();
   live.restart_peak();
-  const at::Tensor output = forward(layer, input, pass);
-  measure.activation_bytes =
-      measure.recomputed_bytes + live.now() - before - static_cast<std::int64_t>(output.nbytes());
-  output.backward(gradient);
-  measure.transient_bytes = live.peak() - before;
-  gradient = input.defined() ? input.grad() : at::Tensor();
+  GraphStart start;
+  GraphEnd end;
+  {
+    const at::Tensor output =
+        forward(layer, start.begin(std::exchange(input, {}), needs_gradient), pass);
+    end = GraphEnd(output);
+    const std::int64_t kept = live.now() - static_cast<std::int64_t>(output.nbytes());
+    measure.activation_bytes = measure.recomputed_bytes + kept - with_input;
+  }
+  end.backward(gradient);
+  measure.transient_bytes = live.peak() - with_input;
+  gradient = start.take_gradient();
 }
 
 /// One run of all layers.
@@ -116,8 +125,8 @@ std::vector<LayerMeasure> count_layer_bytes(const Stage& stage, const PreparedBa
   Inputs inputs = run_without_graphs(stage, pass, first_trained, layers);
   at::Tensor gradient = gradient_of_loss(inputs.output);
   for (std::size_t i = layers.size(); i-- > static_cast<std::size_t>(first_trained);) {
-    const at::Tensor input = std::exchange(inputs.of_layer[i], {});
-    count_layer(stage.layers[i], input, pass, gradient, live, layers[i]);
+    at::Tensor input = std::exchange(inputs.of_layer[i], {});
+    count_layer(stage.layers[i], std::move(input), pass, gradient, live, layers[i]);
   }
   return layers;
 }

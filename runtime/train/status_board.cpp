@@ -20,7 +20,6 @@ namespace omnibal::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::seconds;
 
 constexpr std::int64_t kLongPatience = 600;  // s
 
@@ -124,7 +123,7 @@ void StatusBoard::end_well() {
 Status StatusBoard::look_around() {
   ++own_->heartbeat;
   const auto now = Clock::now();
-  if (now - looked_ < seconds(1)) return {};
+  if (now - looked_ < std::chrono::seconds(1)) return {};
   looked_ = now;
   for (int rank = 0; rank < static_cast<int>(seen_.size()); ++rank) {
     if (rank == rank_) continue;
@@ -146,7 +145,7 @@ Status StatusBoard::look_at(int rank, Seen& seen) {
     seen.ticks = ticks;
     seen.changed = looked_;
   }
-  const auto silent = std::chrono::duration_cast<seconds>(looked_ - seen.changed);
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(looked_ - seen.changed);
   if (silent.count() < seen.record->patience_s) return {};
   return Error(ErrorCode::kWaitTooLong,
                fmt::format("rank {} is stuck: silent for {} s; {}", rank, silent.count(), told));

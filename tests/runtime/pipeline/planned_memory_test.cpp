@@ -201,7 +201,7 @@ std::vector<PlannedCase> planned_cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, RuntimePlannedMemory, testing::ValuesIn(planned_cases()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace omnibal::runtime

@@ -27,8 +27,9 @@ std::pair<std::int64_t, std::int64_t> tape_bytes(const Stage& stage, const Prepa
   const LiveBytes live;
   const Pass pass{batch};
   Tape tape;
-  const at::Tensor loss =
-      run_forward(stage, {}, pass, std::vector<bool>(stage.layers.size(), recompute), tape);
+  const std::vector<Recompute> choices(stage.layers.size(),
+                                       recompute ? Recompute::kEverything : Recompute::kNothing);
+  const at::Tensor loss = run_forward(stage, {}, pass, choices, tape);
   const std::int64_t kept = live.now();
   run_backward(stage, at::ones({}, loss.options()), pass, tape);
   return {kept, live.peak()};
