@@ -6,6 +6,10 @@
 namespace omnibal::runtime {
 namespace {
 
+double share_of_tiles(const StepRow& row) {
+  return static_cast<double>(row.tiles) / static_cast<double>(row.tile_capacity);
+}
+
 double per_second(std::int64_t count, const StepRow& row) {
   return row.seconds > 0 ? static_cast<double>(count) / row.seconds : 0;
 }
@@ -34,10 +38,12 @@ codec::Json to_json(const StepRow& row) {
 std::string to_text(const StepRow& row) {
   const std::string predicted =
       row.predicted_s ? fmt::format(", predicted {:.3g} s", *row.predicted_s) : "";
+  const std::string tiles =
+      row.tile_capacity > 0 ? fmt::format("  tiles {:.0f} % full", 100 * share_of_tiles(row)) : "";
   return fmt::format(
-      "step {}/{}  loss {:.4f}  {:.0f} tokens/s ({:.0f} with padding)  {:.3g} s{}  peak {:.2f} GB",
+      "step {}/{}  loss {:.4f}  {:.0f} tokens/s ({:.0f} with padding){}  {:.3g} s{}  peak {:.2f} GB",
       row.step, row.num_steps, row.loss, per_second(row.tokens, row),
-      per_second(row.token_capacity, row), row.seconds, predicted,
+      per_second(row.token_capacity, row), tiles, row.seconds, predicted,
       static_cast<double>(row.peak_bytes) / 1e9);
 }
 

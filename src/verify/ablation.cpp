@@ -136,8 +136,8 @@ Result<double> least_gpu_days(const JsonFields& root) {
 }
 
 /// Cuts into stages of the model, one a rank before the plan's own schedule comes in.
-Result<std::vector<std::int64_t>> read_cuts(const Json& row, std::int64_t num_layers,
-                                            std::int64_t num_stages, const std::string& place) {
+Result<std::vector<std::int64_t>> cuts_of_row(const Json& row, std::int64_t num_layers,
+                                              std::int64_t num_stages, const std::string& place) {
   OMNIBAL_ASSIGN(
       std::vector<std::int64_t> cuts,
       JsonFields(row, plan::plan_document_name(), place).integers("cuts", 1, num_layers - 1));
@@ -169,7 +169,7 @@ Status check_cuts(const Json& rows, const plan::PlanPipeline& pipeline, std::int
     OMNIBAL_RETURN_IF_ERROR(
         JsonFields(rows[i], plan::plan_document_name(), place).integer("peak_bytes", 0, INT64_MAX));
     OMNIBAL_ASSIGN(std::vector<std::int64_t> cuts,
-                   read_cuts(rows[i], num_layers, pipeline.sizes.pp, place));
+                   cuts_of_row(rows[i], num_layers, pipeline.sizes.pp, place));
     const bool may_change =
         name == "baseline" || name == "+model" || name == "+joint" || name == "+packs";
     if (!may_change && cuts != before) {

@@ -15,8 +15,6 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr double kRounding = 1e-9;
-
 Status check_zero3(const Json& zero3, double gpus) {
   const JsonFields fields(zero3, plan::plan_document_name(), "zero3");
   OMNIBAL_RETURN_IF_ERROR(positive(zero3, "achieved_flops", "zero3"));

@@ -15,12 +15,6 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr double kRounding = 1e-9;
-
-JsonFields fields_of(const Json& object, const std::string& place) {
-  return {object, plan::plan_document_name(), place};
-}
-
 /// What a layout takes is not below what it is claimed to take at least.
 Status check_bounds(const Json& layout, const std::string& place) {
   const JsonFields fields = fields_of(layout, place);

@@ -16,12 +16,7 @@ using codec::Json;
 using codec::JsonFields;
 using plan::CapSource;
 
-constexpr double kRounding = 1e-9;
 constexpr std::array<std::string_view, 4> kBinding = {"given", "largest_sample", "memory", "time"};
-
-JsonFields fields_of(const Json& object, const std::string& place) {
-  return {object, plan::plan_document_name(), place};
-}
 
 Result<CapSource> read_source(const JsonFields& limits) {
   OMNIBAL_ASSIGN(const std::string name, limits.text("chosen_by"));

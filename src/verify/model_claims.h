@@ -10,6 +10,14 @@
 
 namespace omnibal::verify {
 
+/// Of quotients that are written beside what they are made of.
+inline constexpr double kRounding = 1e-9;
+
+/// The members of an object of plan.json; `place` is its path in there.
+inline codec::JsonFields fields_of(const codec::Json& object, const std::string& place) {
+  return {object, plan::plan_document_name(), place};
+}
+
 Finding check_certificate(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline);
 Finding check_sensitivity(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
                           const VerifyOptions& options);

@@ -11,10 +11,6 @@ using codec::JsonFields;
 
 constexpr std::int64_t kMostDevices = 1 << 24;
 
-JsonFields fields_of(const Json& object, const std::string& place) {
-  return {object, plan::plan_document_name(), place};
-}
-
 /// Sizes of all of the devices, a schedule that there is, and a reason.
 Status check_shape(const Json& shape, std::int64_t gpus, const std::string& place) {
   const JsonFields fields = fields_of(shape, place);

@@ -16,8 +16,6 @@ namespace {
 using codec::Json;
 using codec::JsonFields;
 
-constexpr double kRounding = 1e-9;
-
 /// A step of the epoch with these cuts and choices where layers take the times of `profile`.
 Result<double> seconds_with(const plan::PlanReader& plan, const plan::PlanPipeline& pipeline,
                             const cost::Profile& profile, const plan::CutsAndChoices& choice,

@@ -18,7 +18,8 @@ namespace {
 
 using schedule::ScheduleKind;
 
-constexpr std::array kKinds = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1, ScheduleKind::kZbV};
+constexpr std::array kDifferingKinds = {ScheduleKind::kInterleaved, ScheduleKind::kZbH1,
+                                        ScheduleKind::kZbV};
 
 /// Every layer's bytes and seconds by up to `spread` of themselves off.
 void jitter(PhiloxRng& rng, double spread, MadeProblem& made) {
@@ -130,7 +131,8 @@ TEST(DifferingLayersProperty, GivenCutsFitWhereAnyRecomputationDoes) {
   int least = 0;
   for (std::size_t i = 0; i < 180; ++i) {
     const double spread = std::array{0.002, 0.02, 0.2}[i / 3 % 3];
-    check_given_cuts(rng, small_problem(rng, kKinds[i % kKinds.size()], spread), asked, least);
+    check_given_cuts(rng, small_problem(rng, kDifferingKinds[i % kDifferingKinds.size()], spread),
+                     asked, least);
   }
   EXPECT_GT(least, asked * 95 / 100) << asked;
 }
@@ -141,7 +143,8 @@ TEST(DifferingLayersProperty, CutsAreFoundWhereAnyFit) {
   PhiloxRng rng(82, RngStream::kTest);
   for (std::size_t i = 0; i < 45; ++i) {
     const double spread = std::array{0.002, 0.02, 0.2}[i / 3 % 3];
-    const MadeProblem made = small_problem(rng, kKinds[i % kKinds.size()], spread);
+    const MadeProblem made =
+        small_problem(rng, kDifferingKinds[i % kDifferingKinds.size()], spread);
     const std::vector<schedule::RankMoments> ranks = schedule::fullest_moments(made.schedule);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for_each_cuts(static_cast<std::int32_t>(made.layers.size()), made.schedule.num_stages,
