@@ -41,7 +41,8 @@ std::string to_text(const StepRow& row) {
   const std::string tiles =
       row.tile_capacity > 0 ? fmt::format("  tiles {:.0f} % full", 100 * share_of_tiles(row)) : "";
   return fmt::format(
-      "step {}/{}  loss {:.4f}  {:.0f} tokens/s ({:.0f} with padding){}  {:.3g} s{}  peak {:.2f} GB",
+      "step {}/{}  loss {:.4f}  {:.0f} tokens/s ({:.0f} with padding){}  {:.3g} s{}  peak {:.2f} "
+      "GB",
       row.step, row.num_steps, row.loss, per_second(row.tokens, row),
       per_second(row.token_capacity, row), tiles, row.seconds, predicted,
       static_cast<double>(row.peak_bytes) / 1e9);
