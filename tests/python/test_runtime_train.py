@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(not small_training.TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
     pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
 
-STEPS = 5
+STEPS = 10
 ALONE = ["--pp", "1", "--dp", "1"]
 
 
@@ -87,9 +87,9 @@ def test_the_loss_falls_and_the_log_has_a_row_a_step(one_process):
 
 
 @pytest.mark.parametrize("np, flags", [
-    (2, ["--dp", 1]), (2, ["--pp", 1]), (2, [*ALONE, "--tp", 2]),
+    (2, ["--dp", 1]), (4, ["--dp", 1, "--pp", 4]), (2, ["--pp", 1]), (2, [*ALONE, "--tp", 2]),
     (2, ["--dp", 1, "--schedule", "zb-h1", "--recompute", "full"]), (4, [])],
-    ids=["pp2", "dp2", "tp2", "zb-h1", "pp2xdp2"])
+    ids=["pp2", "pp4", "dp2", "tp2", "zb-h1", "pp2xdp2"])
 def test_processes_train_as_one(one_process, folder, np, flags):
     _, _, expected = one_process
     outcome, rows = train(folder, "--precision", "fp64", *flags, np=np)
@@ -119,7 +119,7 @@ def test_a_stopped_training_goes_on_as_if_it_had_not_been(one_process, folder):
     shutil.rmtree(folder / "checkpoints" / "model")
     outcome, rows = train(folder, *ALONE, "--precision", "fp64")
     assert losses(rows) == losses(expected)
-    assert outcome["checkpoint"].endswith(f"step-0000000{STEPS}")
+    assert outcome["checkpoint"].endswith(f"step-{STEPS:08}")
 
 
 @pytest.mark.parametrize("signalled, arguments", [
@@ -174,12 +174,35 @@ def test_a_rank_that_is_gone_ends_all_and_is_named(folder, signalled, told):
 
 @pytest.mark.parametrize("first, second, np1, np2", [
     ([], ["--dp", 1], 4, 2), (["--dp", 1], [*ALONE, "--tp", 2], 2, 2), (["--dp", 1], ["--dp", 1, "--pp", 4], 2, 4)],
-    ids=["dp 2 to dp 1", "pp 2 to tp 2", "pp 2 to pp 4"])
+    ids=["dp 2 to dp 1", "pp 2 to tp 2", "pp 2 to pp 4"])  # C07
 def test_a_training_goes_on_in_another_layout(one_process, folder, first, second, np1, np2):
     _, _, expected = one_process
     train(folder, "--precision", "fp64", "--steps", 3, *first, np=np1)
     _, rows = train(folder, "--precision", "fp64", *second, np=np2)
     assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
+
+
+def test_four_replicas_go_on_as_two(folder):
+    small_training.plan(folder, "--gpus", 4, "--tp", 1, "--pp", 1, "--dp", 4, "--global-batch", 16, "--out", "plan4")
+    flags = ["--plan", "plan4", "--precision", "fp64", "--steps", 5]
+    _, expected = train(folder, *flags, "--dp", 1)
+    shutil.rmtree(folder / "checkpoints")
+    train(folder, *flags[:-1], 2, np=4)
+    _, rows = train(folder, *flags, "--dp", 2, np=2)
+    assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
+
+
+def test_processes_train_as_one_in_fp32(folder):
+    flags = ["--precision", "fp32", "--optimizer-lr", "1e-3"]
+    _, expected = train(folder, *flags, *ALONE)
+    one = opened(folder).state_dict()
+    for processes, layout in ((2, ["--dp", 1]), (2, [*ALONE, "--tp", 2]), (4, [])):
+        shutil.rmtree(folder / "checkpoints")
+        _, rows = train(folder, *flags, *layout, np=processes)
+        assert losses(rows) == pytest.approx(losses(expected), rel=1e-5)
+        several = opened(folder).state_dict()
+        difference = sum((several[name] - weight).norm() ** 2 for name, weight in one.items()) ** 0.5
+        assert difference <= 1e-5 * sum(weight.norm() ** 2 for weight in one.values()) ** 0.5
 
 
 def test_in_fp32_and_bf16(one_process, folder):
