@@ -9,6 +9,7 @@
 #include "cli/mix_text.h"
 #include "cli/sample_place.h"
 #include "cli/text_table.h"
+#include "omnibal/base/quantity.h"
 
 namespace omnibal::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "cli/options/index_list.h"
 #include "cli/text_table.h"
+#include "omnibal/base/quantity.h"
 #include "omnibal/plan/plan_pipeline.h"
 #include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/step_report.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/text_table.h"
+#include "omnibal/base/quantity.h"
 
 namespace omnibal::cli {
 namespace {

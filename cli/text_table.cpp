@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <sstream>
 
@@ -15,11 +13,6 @@ std::size_t width_of(const std::string& text) {
 }
 
 }  // namespace
-
-std::string counted(std::int64_t count, std::string_view one) {
-  const char* const ending = count == 1 ? "" : one.ends_with("ch") ? "es" : "s";
-  return fmt::format("{} {}{}", count, one, ending);
-}
 
 std::string text_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;

@@ -3,9 +3,7 @@
 // TextTable: aligned columns for people; the first column to the left, the others to the right.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace omnibal::cli {
@@ -16,8 +14,5 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows);
 /// The same with a note behind each row but the header, not aligned.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& notes);
-
-/// "1 rank", "2 ranks", "3 micro-batches".
-std::string counted(std::int64_t count, std::string_view one);
 
 }  // namespace omnibal::cli

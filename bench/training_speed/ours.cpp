@@ -7,10 +7,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <time.h>
 
-#include <climits>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -20,7 +18,9 @@
 #include "omnibal/runtime/model/tape.h"
 #include "omnibal/runtime/model/weights.h"
 #include "omnibal/runtime/optimizer/optimizer.h"
+#include "omnibal/runtime/train/freed_memory.h"
 #include "omnibal/runtime/train/trained_parameters.h"
+#include "runtime/model/micro_batch_file.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -29,25 +29,6 @@ double seconds(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// A file with the tensors of one micro-batch.
-Result<MicroBatch> read_batch(const std::string& path) {
-  OMNIBAL_ASSIGN(const TensorFile file, TensorFile::open(path));
-  const auto read = [&](const char* name) -> Result<at::Tensor> {
-    OMNIBAL_ASSIGN(const TensorView view, file.find(name));
-    return tensor_of(view);
-  };
-  MicroBatch batch;
-  OMNIBAL_ASSIGN(batch.ids, read("ids"));
-  OMNIBAL_ASSIGN(batch.positions, read("positions"));
-  OMNIBAL_ASSIGN(batch.labels, read("labels"));
-  OMNIBAL_ASSIGN(batch.weights, read("weights"));
-  OMNIBAL_ASSIGN(batch.pixels, read("pixels"));
-  OMNIBAL_ASSIGN(const at::Tensor offsets, read("offsets"));
-  const auto* const begin = offsets.const_data_ptr<std::int64_t>();
-  batch.segment_offsets.assign(begin, begin + offsets.numel());
-  return batch;
 }
 
 /// Forward, backward and the optimizer's step; the loss.
@@ -80,7 +61,7 @@ Status run_steps(const std::string& model, bool half) {
                                   .max_norm = 0},
                                  *world.front(), *world.front()));
   for (std::string path; std::getline(std::cin, path);) {
-    OMNIBAL_ASSIGN(const MicroBatch batch, read_batch(path));
+    OMNIBAL_ASSIGN(const MicroBatch batch, read_micro_batch(path));
     const double wall = seconds(CLOCK_MONOTONIC);
     const double processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
     OMNIBAL_ASSIGN(const double loss, run_step(stage, *optimizer, batch));
@@ -95,9 +76,7 @@ Status run_steps(const std::string& model, bool half) {
 }  // namespace omnibal::runtime
 
 int main(int argc, char** argv) {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_TOP_PAD, 64 << 20);
+  omnibal::runtime::keep_freed_memory();
   if (argc != 3) return 2;
   const omnibal::Status status =
       omnibal::runtime::run_steps(argv[1], std::string(argv[2]) == "bf16");

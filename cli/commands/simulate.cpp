@@ -9,6 +9,7 @@
 #include "cli/step_text.h"
 #include "cli/text_table.h"
 #include "cli/zero3_step.h"
+#include "omnibal/base/quantity.h"
 #include "omnibal/codec/atomic_write.h"
 #include "omnibal/schedule/layout.h"
 #include "omnibal/simulate/chrome_trace.h"

@@ -2,14 +2,12 @@
 //
 // The program omnibal-train: a rank of a training, alone or as a process of mpirun.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +19,7 @@
 #include "omnibal/base/version.h"
 #include "omnibal/runtime/mpi/mpi_ranks.h"
 #include "omnibal/runtime/train/evaluate.h"
+#include "omnibal/runtime/train/freed_memory.h"
 #include "omnibal/runtime/train/profile.h"
 #include "omnibal/runtime/train/train.h"
 #include "program/arguments.h"
@@ -162,10 +161,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace omnibal::runtime
 
 int main(int argc, char** argv) {
-  // Freed memory stays with the process: page faults would cost up to a fifth of a step.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_TOP_PAD, 64 << 20);
+  omnibal::runtime::keep_freed_memory();
   try {
     return omnibal::runtime::run({argv + 1, argv + argc});
   } catch (const std::exception& problem) {

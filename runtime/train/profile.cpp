@@ -119,28 +119,7 @@ void add_parameters(const Training& training, std::int64_t dp, cost::Profile& pr
 /// The plan's own, else the mean of its packs.
 cost::Load reference_load(const plan::PlanReader& plan) {
   if (plan.profile() != nullptr) return plan.profile()->load;
-  cost::Load sum;
-  double count = 0;
-  for (const metrics::PackLoad& pack : plan.pack_loads()) {
-    const cost::Load load = metrics::to_load(pack);
-    sum.vision_units += load.vision_units;
-    sum.tokens += load.tokens;
-    sum.token_pairs += load.token_pairs;
-    ++count;
-  }
-  return {sum.vision_units / count, sum.tokens / count, sum.token_pairs / count};
-}
-
-std::string_view name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp64:
-      return "fp64";
-  }
-  return "";
+  return metrics::mean_load(plan.pack_loads());
 }
 
 void describe(const Training& training, std::int64_t dp, MeasuredProfile& measured) {
@@ -148,7 +127,7 @@ void describe(const Training& training, std::int64_t dp, MeasuredProfile& measur
   measured.profile.provenance = {{"tool", fmt::format("omnibal-train {}", version())},
                                  {"model", config.model},
                                  {"plan", config.plan},
-                                 {"precision", std::string(name_of(config.precision))},
+                                 {"precision", std::string(to_string(config.precision))},
                                  {"tp", "1"},
                                  {"dp", fmt::format("{}", dp)},
                                  {"threads", "1"},

@@ -169,6 +169,8 @@ Result<Json> section(const JsonFields& fields, std::string_view name) {
 
 }  // namespace
 
+std::string_view to_string(Precision precision) { return name_in(kPrecisions, precision); }
+
 Result<TrainConfig> parse_train_config(const Json& document, const std::string& origin) {
   OMNIBAL_RETURN_IF_ERROR(check_keys(document, origin));
   const JsonFields fields(document, origin);

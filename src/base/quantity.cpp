@@ -64,4 +64,9 @@ std::string format_seconds(double seconds) {
   return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
+std::string counted(std::int64_t count, std::string_view one) {
+  const char* const ending = count == 1 ? "" : one.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", count, one, ending);
+}
+
 }  // namespace omnibal

@@ -2,6 +2,7 @@
 #include "joint/certificate.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace omnibal::joint {
 namespace {
@@ -20,8 +21,6 @@ CutMove move_of(const SearchSetting& setting, PlanModel& model, PlanPool& pool,
   return move;
 }
 
-}  // namespace
-
 std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& model,
                                    const JudgedPlan& plan) {
   PlanPool pool(setting, model);
@@ -37,17 +36,24 @@ std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& mode
   return reasons;
 }
 
+}  // namespace
+
 Certificate certificate_of(const SearchSetting& setting, PlanModel& model, const Bounds& least,
-                           const StageEnds& ends, const LayerChoices& choices) {
-  const Ticks bottleneck = model.bottleneck_of(ends, choices);
-  const Ticks lower = std::min(least.lower, bottleneck);
-  const JudgedPlan plan{.ends = ends, .choices = choices, .bottleneck = bottleneck};
-  return {.lower_bound_s = setting.scale.seconds(lower),
-          .gap = static_cast<double>(bottleneck - lower) /
-                 static_cast<double>(std::max<Ticks>(lower, 1)),
-          .proven = lower == std::min(least.upper, bottleneck),
+                           const JudgedPlan& plan) {
+  return {.lower_bound_s = setting.scale.seconds(least.lower),
+          .gap = static_cast<double>(plan.bottleneck - least.lower) /
+                 static_cast<double>(std::max<Ticks>(least.lower, 1)),
+          .proven = least.lower == least.upper,
           .makespan_bound_s = 0,
           .cuts = cut_reasons(setting, model, plan)};
+}
+
+Certificate certificate_of(const SearchSetting& setting, PlanModel& model, Bounds least,
+                           const StageEnds& ends, const LayerChoices& choices) {
+  const Ticks bottleneck = model.bottleneck_of(ends, choices);
+  least = {std::min(least.lower, bottleneck), std::min(least.upper, bottleneck)};
+  return certificate_of(setting, model, least,
+                        {.ends = ends, .choices = choices, .bottleneck = bottleneck});
 }
 
 }  // namespace omnibal::joint

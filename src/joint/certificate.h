@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why the cuts of an answer stand where they stand.
+// How far a plan is from the best, and why its cuts stand where they stand.
 #pragma once
-
-#include <vector>
 
 #include "joint/plan_pool.h"
 
 namespace omnibal::joint {
 
-/// What becomes of `plan` if one of its cuts moves by a layer. Two evaluations a cut.
-std::vector<CutReason> cut_reasons(const SearchSetting& setting, PlanModel& model,
-                                   const JudgedPlan& plan);
-
-/// Of a plan that no search has chosen, `least` what is known of the least bottleneck of any.
+/// Of a plan beside what is known of the least bottleneck of any; makespan_bound_s stays 0. Two
+/// evaluations a cut, moved by a layer to either side.
 Certificate certificate_of(const SearchSetting& setting, PlanModel& model, const Bounds& least,
+                           const JudgedPlan& plan);
+
+/// Of a plan that no search has chosen: its own bottleneck bounds the least one too.
+Certificate certificate_of(const SearchSetting& setting, PlanModel& model, Bounds least,
                            const StageEnds& ends, const LayerChoices& choices);
 
 }  // namespace omnibal::joint

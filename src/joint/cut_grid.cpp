@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "joint/counted.h"
+#include "omnibal/base/quantity.h"
 
 namespace omnibal::joint {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "joint/counted.h"
 #include "joint/models.h"
 #include "omnibal/base/quantity.h"
 

@@ -137,13 +137,8 @@ Certificate certify(const SearchSetting& setting, std::span<const ModelSearch> s
     least.upper = std::min(least.upper, search.least.bottleneck.upper);
     path = std::min(path, search.path_bound);
   }
-  Certificate certificate;
-  certificate.lower_bound_s = setting.scale.seconds(least.lower);
-  certificate.gap = static_cast<double>(best.plan.bottleneck - least.lower) /
-                    static_cast<double>(std::max<Ticks>(least.lower, 1));
-  certificate.proven = least.lower == least.upper;
+  Certificate certificate = certificate_of(setting, *best.search->plan, least, best.plan);
   certificate.makespan_bound_s = setting.scale.seconds(path);
-  certificate.cuts = cut_reasons(setting, *best.search->plan, best.plan);
   return certificate;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "joint/certificate.h"
-#include "joint/counted.h"
 #include "joint/models.h"
 #include "joint/plan_pool.h"
 #include "joint/rank_bounds.h"
@@ -81,18 +80,14 @@ JointAnswer answer_from(const RankSearch& search, const PlanPool& pool, PlanBoun
     bounds.bottleneck.upper = std::min(bounds.bottleneck.upper, plan.bottleneck);
   }
   const JudgedPlan& best = ranked.front();
-  const Bounds& least = bounds.bottleneck;
-  JointAnswer answer{to_plan(best, scale), {}, {}};
+  JointAnswer answer{to_plan(best, scale),
+                     {},
+                     certificate_of(search.setting, search.plan, bounds.bottleneck, best)};
+  answer.certificate.makespan_bound_s = scale.seconds(bounds.path);
   const auto most = static_cast<std::size_t>(std::max(search.setting.options.candidates, 1));
   for (std::size_t k = 1; k < std::min(ranked.size(), most); ++k) {
     answer.alternatives.push_back(to_plan(ranked[k], scale));
   }
-  answer.certificate.lower_bound_s = scale.seconds(least.lower);
-  answer.certificate.gap = static_cast<double>(best.bottleneck - least.lower) /
-                           static_cast<double>(std::max<Ticks>(least.lower, 1));
-  answer.certificate.proven = least.lower == least.upper;
-  answer.certificate.makespan_bound_s = scale.seconds(bounds.path);
-  answer.certificate.cuts = cut_reasons(search.setting, search.plan, best);
   return answer;
 }
 

@@ -8,14 +8,18 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 import torch
 from byte_tokenizer import save_tokenizer
-from conftest import ROOT, ask
+from conftest import PROGRAM, ROOT, ask
 from PIL import Image
 from transformers import (InternVLConfig, InternVLForConditionalGeneration, InternVLVisionConfig,
                           Qwen2Config)
 
 TRAINER = (ROOT / os.environ.get("OMNIBAL_TRAINER", "build/runtime/bin/omnibal-train")).resolve()
+NEEDS_PROGRAMS = [
+    pytest.mark.skipif(not TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
+    pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
 SIDE, TILE_TOKENS = 28, 4
 PROCESSOR = {"size": {"height": SIDE, "width": SIDE}, "crop_to_patches": True, "min_patches": 1,
              "max_patches": 4, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.25, 0.3],

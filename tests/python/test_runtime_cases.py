@@ -18,7 +18,7 @@ for package in ("transformers", "PIL", "tokenizers", "jinja2", "xxhash"):
     pytest.importorskip(package, reason=f"{package} is not installed (requirements-runtime.txt)")
 
 import xxhash  # noqa: E402
-from conftest import PROGRAM, ask  # noqa: E402
+from conftest import ask  # noqa: E402
 from PIL import Image  # noqa: E402
 from transformers import InternVLForConditionalGeneration  # noqa: E402
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil  # noqa: E402
@@ -29,9 +29,7 @@ from small_training import train, write_config  # noqa: E402
 sys.path.append(str(small_training.ROOT / "python"))
 from omnibal_scan.prepared import COLUMNS  # noqa: E402
 
-pytestmark = [
-    pytest.mark.skipif(not small_training.TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
-    pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
+pytestmark = small_training.NEEDS_PROGRAMS
 
 EXACT = ["--precision", "fp64"]
 

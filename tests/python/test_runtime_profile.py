@@ -13,14 +13,12 @@ pytest.importorskip("transformers")
 for package in ("PIL", "tokenizers", "jinja2", "xxhash"):
     pytest.importorskip(package, reason=f"{package} is not installed (requirements-runtime.txt)")
 
-from conftest import PROGRAM, ask  # noqa: E402
+from conftest import ask  # noqa: E402
 
 import small_training  # noqa: E402
 from small_training import train, write_config  # noqa: E402
 
-pytestmark = [
-    pytest.mark.skipif(not small_training.TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
-    pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
+pytestmark = small_training.NEEDS_PROGRAMS
 
 LAYERS = ["vision.0", "vision.1", "projector", "token_embedding", "llm.0", "llm.1", "head"]
 SIZES = ["--gpus", 4, "--tp", 1, "--pp", 2, "--dp", 2, "--global-batch", 16, "--schedule", "1f1b"]

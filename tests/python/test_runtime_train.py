@@ -22,9 +22,7 @@ from transformers import InternVLForConditionalGeneration  # noqa: E402
 import small_training  # noqa: E402
 from small_training import train, trainer, write_config  # noqa: E402
 
-pytestmark = [
-    pytest.mark.skipif(not small_training.TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
-    pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
+pytestmark = small_training.NEEDS_PROGRAMS
 
 STEPS = 10
 ALONE = ["--pp", "1", "--dp", "1"]

@@ -15,9 +15,7 @@ from conftest import PROGRAM, ROOT  # noqa: E402
 
 import small_training  # noqa: E402
 
-pytestmark = [
-    pytest.mark.skipif(not small_training.TRAINER.exists(), reason="the trainer is not built (preset runtime)"),
-    pytest.mark.skipif(not PROGRAM.exists(), reason="omnibal is not built (preset release)")]
+pytestmark = small_training.NEEDS_PROGRAMS
 
 
 @pytest.fixture

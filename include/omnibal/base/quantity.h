@@ -5,6 +5,7 @@
 //   OMNIBAL_ASSIGN(const int64_t limit, parse_bytes("70GB"));   // 70'000'000'000
 //   format_bytes(limit);       // "70 GB"
 //   format_seconds(0.0123);    // "12.3 ms"
+//   counted(2, "rank");        // "2 ranks"
 //
 // Not for files and JSON: those hold plain numbers, whose keys name the unit.
 #pragma once
@@ -26,5 +27,8 @@ std::string format_bytes(std::int64_t bytes);
 
 /// "1.35 s", "12.3 ms", "2 h 14 min".
 std::string format_seconds(double seconds);
+
+/// "1 rank", "2 ranks", "3 micro-batches".
+std::string counted(std::int64_t count, std::string_view one);
 
 }  // namespace omnibal

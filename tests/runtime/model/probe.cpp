@@ -21,6 +21,7 @@
 #include "omnibal/runtime/model/tape.h"
 #include "omnibal/runtime/model/weights.h"
 #include "omnibal/runtime/safetensors/writer.h"
+#include "runtime/model/micro_batch_file.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -47,20 +48,7 @@ Result<Stage> load_stage(const std::string& path, at::ScalarType type) {
 
 Result<PreparedBatch> read_batch(const std::string& path, const ModelConfig& config,
                                  at::ScalarType type) {
-  OMNIBAL_ASSIGN(const TensorFile file, TensorFile::open(path));
-  const auto read = [&](const char* name) -> Result<at::Tensor> {
-    OMNIBAL_ASSIGN(const TensorView view, file.find(name));
-    return tensor_of(view);
-  };
-  MicroBatch batch;
-  OMNIBAL_ASSIGN(batch.ids, read("ids"));
-  OMNIBAL_ASSIGN(batch.positions, read("positions"));
-  OMNIBAL_ASSIGN(const at::Tensor offsets, read("offsets"));
-  OMNIBAL_ASSIGN(batch.labels, read("labels"));
-  OMNIBAL_ASSIGN(batch.weights, read("weights"));
-  OMNIBAL_ASSIGN(batch.pixels, read("pixels"));
-  const auto* values = offsets.const_data_ptr<std::int64_t>();
-  batch.segment_offsets.assign(values, values + offsets.numel());
+  OMNIBAL_ASSIGN(MicroBatch batch, read_micro_batch(path));
   return prepare(std::move(batch), config, type);
 }
 

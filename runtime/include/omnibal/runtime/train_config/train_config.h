@@ -28,6 +28,8 @@ namespace omnibal::runtime {
 
 enum class RecomputeChoice { kPlan, kNone, kFull };
 enum class Precision { kFp32, kBf16, kFp64 };
+/// "fp32" and so on, as in train.toml.
+std::string_view to_string(Precision precision);
 
 struct OptimizerConfig {
   GroupRules rules;
