@@ -2,65 +2,53 @@
 #include "joint/least_paths.h"
 
 #include <algorithm>
-#include <tuple>
+#include <vector>
 
 #include "joint/cut_windows.h"
+#include "joint/path_labels.h"
 
 namespace omnibal::joint {
 namespace {
 
-/// Labels of a state that no other beats in work and path; beyond it some are dropped.
-constexpr std::size_t kMostLabels = 24;
 constexpr int kMostNarrowings = 40;
+/// Labels that a state keeps: as many as a program of its size can afford, within these.
+constexpr std::int64_t kFewestLabels = 16;
+constexpr std::int64_t kMostLabels = 24;
+constexpr std::int64_t kAffordedLabels = 64'000;  // of all spans together
 
-/// A way through stages s..p-1 from a given begin.
-struct Label {
-  PathTail tail;
-  double squares = 0;     // of the stages' busy ticks: among equals the most even one
-  std::int32_t next = 0;  // index of the end in the window behind
-  std::int32_t next_label = 0;
-};
+std::size_t affordable_labels(const CutWindows& windows) {
+  const std::int64_t of_a_span = kAffordedLabels / std::max<std::int64_t>(count_spans(windows), 1);
+  return static_cast<std::size_t>(std::clamp(of_a_span, kFewestLabels, kMostLabels));
+}
 
 constexpr PathTail kNoTail{kNever, kNever, kNever, kNever};
 
 /// All labels of a begin; and the least of each quantity, which one label need not have together:
 /// what follows from it is a bound even where labels were dropped.
 struct State {
-  std::vector<Label> labels;
+  std::vector<PathLabel> labels;
   PathTail least = kNoTail;
 };
 
-/// Keeps the labels that none beats in everything, and of the others the shortest until there are
-/// `count`. False: there were too many.
-bool thin_out(std::vector<Label>& labels, std::size_t count) {
-  std::ranges::sort(labels, {}, [](const Label& l) {
-    return std::tie(l.tail.path, l.tail.work, l.squares, l.next, l.next_label);
-  });
-  std::vector<Label> kept;
-  bool complete = true;
-  for (const Label& label : labels) {
-    if (!complete) break;
-    const bool unbeaten = std::ranges::none_of(
-        kept, [&](const Label& other) { return other.tail.is_no_worse(label.tail); });
-    if (!unbeaten && kept.size() >= count) continue;
-    if (kept.size() < kMostLabels) {
-      kept.push_back(label);
-    } else {
-      complete = complete && !unbeaten;
-    }
-  }
-  labels = std::move(kept);
-  return complete;
-}
+/// What is known of the stages before a begin.
+struct Front {
+  Ticks work = 0;
+  StageTime longest;  // at least
+};
 
 class PathProgram {
  public:
   PathProgram(const CutWindows& windows, StageModel& model, const StepPath& path,
               const PathQuery& query)
-      : windows_(windows), model_(model), path_(path), query_(query), states_(windows.size()) {}
+      : windows_(windows),
+        model_(model),
+        path_(path),
+        query_(query),
+        most_labels_(affordable_labels(windows)),
+        states_(windows.size()) {}
 
   void run() {
-    states_.back().assign(1, {{Label{}}, PathTail{}});
+    states_.back().assign(1, {{PathLabel{}}, PathTail{}});
     for (std::size_t s = windows_.size() - 1; s-- > 0;) {
       for (const std::int32_t begin : windows_[s]) states_[s].push_back(state(s, begin));
     }
@@ -68,16 +56,16 @@ class PathProgram {
 
   Ticks bound() const {
     const State& first = states_.front().front();
-    return complete_ && !first.labels.empty() ? first.labels.front().tail.path : first.least.path;
+    const std::vector<PathLabel>& labels = first.labels;
+    return complete_ && !labels.empty() ? labels.front().tail.path : first.least.path;
   }
 
   std::vector<StageEnds> plans() const {
     std::vector<StageEnds> plans;
-    const std::vector<Label>& labels = states_.front().front().labels;
-    for (std::size_t k = 0;
-         k < labels.size() && plans.size() < static_cast<std::size_t>(query_.count); ++k) {
+    const std::vector<PathLabel>& labels = states_.front().front().labels;
+    for (std::size_t k = 0; k < std::min(labels.size(), count()); ++k) {
       StageEnds& ends = plans.emplace_back();
-      Label label = labels[k];
+      PathLabel label = labels[k];
       for (std::size_t s = 1; s < windows_.size(); ++s) {
         const auto next = static_cast<std::size_t>(label.next);
         ends.push_back(windows_[s][next]);
@@ -88,8 +76,11 @@ class PathProgram {
   }
 
  private:
+  std::size_t count() const { return static_cast<std::size_t>(query_.count); }
+
   State state(std::size_t s, std::int32_t begin) {
     State state;
+    const Front front = front_of(static_cast<std::int32_t>(s), begin);
     const std::vector<std::int32_t>& ends = windows_[s + 1];
     for (std::size_t e = 0; e < ends.size(); ++e) {
       const State& behind = states_[s + 1][e];
@@ -98,56 +89,59 @@ class PathProgram {
       const Ticks most =
           std::min(query_.most_busy, path_.most_busy(span, model_.tables(), query_.most_path));
       const Ticks work = model_.tables().work(span);
-      if (work > most || is_too_long(span, work, behind)) continue;
-      if (is_too_long(span, model_.rough_busy(span).lower, behind)) continue;
+      if (work > most || is_too_long(front, span, work, behind)) continue;
+      if (is_too_long(front, span, model_.rough_busy(span).lower, behind)) continue;
       const Bounds busy = model_.busy(span, most);
       if (busy.lower > most) continue;
-      state.least = least_of_both(state.least, through(span, busy.lower, behind.least));
+      state.least = least_of_both(state.least, through(front, span, busy.lower, behind.least));
       complete_ = complete_ && busy.lower == busy.upper;
-      if (busy.upper < kNever) extend(span, busy.upper, e, behind, state);
+      if (busy.upper < kNever) extend(front, span, busy.upper, e, state.labels);
     }
-    complete_ = thin_out(state.labels, static_cast<std::size_t>(query_.count)) && complete_;
+    complete_ = keep_needed(state.labels, count(), most_labels_) && complete_;
     return state;
   }
 
-  PathTail through(const StageSpan& span, Ticks busy, const PathTail& behind) const {
-    const Ticks forward = model_.tables().forward(span);
-    return path_.through(span.stage, {forward, busy - forward}, longest_before(span), behind);
-  }
-
-  /// At least the mean of the stages before, and the first one where its end is given.
-  StageTime longest_before(const StageSpan& span) const {
-    if (span.stage == 0) return {};
+  /// Their longest times are at least the mean, and those of the first one where its end is given.
+  Front front_of(std::int32_t stage, std::int32_t begin) const {
+    if (stage == 0) return {};
     const StageTables& tables = model_.tables();
-    const auto mean = [&](Ticks sum) { return (sum + span.stage - 1) / span.stage; };
-    StageTime longest{mean(tables.forward_before(span.begin)),
-                      mean(tables.backward_before(span.begin))};
+    const auto mean = [&](Ticks sum) { return (sum + stage - 1) / stage; };
+    Front front{tables.work_before(begin),
+                {mean(tables.forward_before(begin)), mean(tables.backward_before(begin))}};
     if (windows_[1].size() == 1) {
       const StageSpan first{0, 0, windows_[1].front()};
-      longest.forward = std::max(longest.forward, tables.forward(first));
-      longest.backward = std::max(longest.backward, tables.backward(first));
+      front.longest.forward = std::max(front.longest.forward, tables.forward(first));
+      front.longest.backward = std::max(front.longest.backward, tables.backward(first));
     }
-    return longest;
+    return front;
   }
 
-  /// Of a plan that goes on so, at least.
-  Ticks whole_path(const StageSpan& span, const PathTail& tail) const {
-    return model_.tables().work_before(span.begin) + tail.path;
+  PathTail through(const Front& front, const StageSpan& span, Ticks busy,
+                   const PathTail& behind) const {
+    const Ticks forward = model_.tables().forward(span);
+    return path_.through(span.stage, {forward, busy - forward}, front.longest, behind);
   }
 
-  bool is_too_long(const StageSpan& span, Ticks busy, const State& behind) const {
-    return busy >= kNever || whole_path(span, through(span, busy, behind.least)) > query_.most_path;
+  /// Whether a plan that goes on so is longer than wanted, at least.
+  bool is_too_long(const Front& front, const PathTail& tail) const {
+    return front.work + tail.path > query_.most_path;
   }
 
-  void extend(const StageSpan& span, Ticks busy, std::size_t end, const State& behind,
-              State& state) const {
-    for (std::size_t k = 0; k < behind.labels.size(); ++k) {
-      const Label& next = behind.labels[k];
-      const PathTail tail = through(span, busy, next.tail);
-      if (whole_path(span, tail) > query_.most_path) continue;
-      const auto ticks = static_cast<double>(busy);
-      state.labels.push_back({tail, next.squares + ticks * ticks, static_cast<std::int32_t>(end),
-                              static_cast<std::int32_t>(k)});
+  bool is_too_long(const Front& front, const StageSpan& span, Ticks busy,
+                   const State& behind) const {
+    return busy >= kNever || is_too_long(front, through(front, span, busy, behind.least));
+  }
+
+  void extend(const Front& front, const StageSpan& span, Ticks busy, std::size_t end,
+              std::vector<PathLabel>& labels) const {
+    const auto ticks = static_cast<double>(busy);
+    const std::vector<PathLabel>& behind =
+        states_[static_cast<std::size_t>(span.stage) + 1][end].labels;
+    for (std::size_t k = 0; k < behind.size(); ++k) {
+      const PathTail tail = through(front, span, busy, behind[k].tail);
+      if (is_too_long(front, tail)) continue;
+      labels.push_back({tail, behind[k].squares + ticks * ticks, static_cast<std::int32_t>(end),
+                        static_cast<std::int32_t>(k)});
     }
   }
 
@@ -155,6 +149,7 @@ class PathProgram {
   StageModel& model_;
   const StepPath& path_;
   const PathQuery& query_;
+  std::size_t most_labels_;
   std::vector<std::vector<State>> states_;  // [stage][begin in its window]
   bool complete_ = true;                    // no label was dropped, no stage's time is a bound only
 };

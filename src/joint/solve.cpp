@@ -34,10 +34,6 @@ struct ModelSearch {
   Ticks path_bound = 0;
 };
 
-void note_plans(const LeastPaths& paths, ModelSearch& search) {
-  search.plans.insert(search.plans.end(), paths.plans.begin(), paths.plans.end());
-}
-
 std::optional<ModelSearch> run_programs(const SearchSetting& setting, const StepPath& path,
                                         StageModel& model) {
   std::optional<LeastBottleneck> least = least_bottleneck(setting.grid, model);
@@ -55,26 +51,24 @@ std::optional<ModelSearch> run_programs(const SearchSetting& setting, const Step
     const StageEnds ends = to_ends(seed, setting.grid.num_layers);
     search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
   }
-  const Ticks slowest = search.least.bottleneck.upper;
-  note_plans(least_paths(setting.grid, model, path,
-                         {pool.times_of(search.least.ends).path, slowest, kPlansOfAProgram}),
-             search);
-  const LeastPaths paths = least_paths(
-      setting.grid, model, path,
-      {search.shortest_path + search.shortest_path / kLongerPaths, kNever - 1, kPlansOfAProgram});
-  note_plans(paths, search);
-  search.path_bound = paths.bound;
-  const auto note_shortest = [&](const LeastPaths& found) {
+  const auto note = [&](const LeastPaths& found) {
     for (const StageEnds& ends : found.plans) {
       search.shortest_path = std::min(search.shortest_path, pool.times_of(ends).path);
     }
+    search.plans.insert(search.plans.end(), found.plans.begin(), found.plans.end());
   };
-  note_shortest(paths);
+  note(least_paths(
+      setting.grid, model, path,
+      {pool.times_of(search.least.ends).path, search.least.bottleneck.upper, kPlansOfAProgram}));
+  const LeastPaths paths = least_paths(
+      setting.grid, model, path,
+      {search.shortest_path + search.shortest_path / kLongerPaths, kNever - 1, kPlansOfAProgram});
+  note(paths);
+  search.path_bound = paths.bound;
   if (search.path_bound >= search.shortest_path) return search;
   const LeastPaths by_first =
       least_paths_by_first_stage(setting.grid, model, path, {search.shortest_path, kNever - 1, 2});
-  note_plans(by_first, search);
-  note_shortest(by_first);
+  note(by_first);
   search.path_bound = std::min(std::max(search.path_bound, by_first.bound), search.shortest_path);
   return search;
 }
