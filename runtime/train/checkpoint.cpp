@@ -92,22 +92,27 @@ std::optional<std::string> latest_checkpoint(const std::string& root) {
   return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
-Result<codec::Json> load_checkpoint(const std::string& path, const CheckpointContent& content) {
+Result<CheckpointHead> read_checkpoint_head(const std::string& path) {
   constexpr std::int64_t kMany = std::int64_t{1} << 40;
   const std::string file = fmt::format("{}/{}", path, kDocument);
   OMNIBAL_ASSIGN(const codec::Json document, codec::read_json(file));
   OMNIBAL_RETURN_IF_ERROR(codec::check_format(document, file, kCheckpointFormat, 1));
   const codec::JsonFields fields(document, file);
-  OMNIBAL_ASSIGN(const std::int64_t step, fields.integer("step", 0, kMany));
-  OMNIBAL_ASSIGN(const std::int64_t num_ranks, fields.integer("ranks", 1, 1 << 20));
+  CheckpointHead head{.path = path};
+  OMNIBAL_ASSIGN(head.step, fields.integer("step", 0, kMany));
+  OMNIBAL_ASSIGN(head.num_ranks, fields.integer("ranks", 1, 1 << 20));
   OMNIBAL_ASSIGN(const codec::Json* trainer, fields.object("trainer"));
+  head.trainer = *trainer;
+  return head;
+}
+
+Status load_checkpoint(const CheckpointHead& head, const CheckpointContent& content) {
   std::vector<std::string> paths;
-  for (std::int64_t r = 0; r < num_ranks; ++r) paths.push_back(rank_file(path, r));
+  for (std::int64_t r = 0; r < head.num_ranks; ++r) paths.push_back(rank_file(head.path, r));
   OMNIBAL_ASSIGN(const StateFiles files, StateFiles::open(paths));
   OMNIBAL_RETURN_IF_ERROR(files.fill(content.optimizer, content.parameters));
-  content.optimizer.set_step(step);
-  OMNIBAL_RETURN_IF_ERROR(content.optimizer.publish_weights());
-  return *trainer;
+  content.optimizer.set_step(head.step);
+  return content.optimizer.publish_weights();
 }
 
 }  // namespace omnibal::runtime

@@ -2,6 +2,8 @@
 #include "train/training.h"
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "omnibal/runtime/model/weights.h"
 #include "omnibal/runtime/pipeline/pipeline_stages.h"
@@ -73,8 +75,19 @@ Status check_tiles(const Training& training) {
       .with_hint("scan the annotations again with this model");
 }
 
-/// The packs, from the first on.
-Status set_up_data(Training& training) {
+/// Where the checkpoint stood; without one, the first step.
+Result<steps::StepCursor> first_cursor(const Training& training, const steps::StepSource& source,
+                                       const CheckpointHead* saved) {
+  if (saved == nullptr) return steps::first_step(source);
+  const codec::JsonFields fields(saved->trainer, saved->path);
+  OMNIBAL_ASSIGN(const codec::Json* json, fields.object("cursor"));
+  OMNIBAL_ASSIGN(const plan::PlanCursor cursor, plan::parse_cursor(*json, saved->path));
+  OMNIBAL_RETURN_IF_ERROR(plan::check_is_of(cursor, training.identity, saved->path));
+  return cursor.at;
+}
+
+/// The packs from there on, on the ranks that there are now.
+Status set_up_data(Training& training, const CheckpointHead* saved) {
   const TrainConfig& config = training.config;
   PackOptions options{.loss = config.loss};
   if (runs_first_layer(training)) {
@@ -83,43 +96,29 @@ Status set_up_data(Training& training) {
   OMNIBAL_ASSIGN(training.source, PackSource::open(config.data, config.plan, std::move(options)));
   OMNIBAL_RETURN_IF_ERROR(check_tiles(training));
   OMNIBAL_ASSIGN(const steps::StepSource source, plan::step_source(training.source->plan()));
-  OMNIBAL_ASSIGN(training.reader, steps::StepReader::open(source, steps::first_step(source)));
+  OMNIBAL_ASSIGN(const steps::StepCursor cursor, first_cursor(training, source, saved));
+  OMNIBAL_ASSIGN(training.reader, steps::StepReader::open(source, cursor));
   const steps::RankSizes sizes{training.layout.ranks.dp, training.layout.micro_batches};
   if (training.reader->cursor().ranks != sizes) {
     OMNIBAL_ASSIGN(training.reader, training.reader->on_ranks(sizes));
   }
-  const std::int64_t all = config.epochs * training.reader->steps_in_epoch();
+  const std::int64_t done = saved != nullptr ? saved->step : 0;
+  const std::int64_t all = done + training.reader->steps_left(config.epochs);
   training.num_steps = config.steps > 0 ? config.steps : all;
   return {};
 }
 
-/// Where the checkpoint stood, on the ranks that there are now.
-Status move_reader(Training& training, const codec::Json& trainer) {
-  const std::string& origin = training.resumed_from;
-  const codec::JsonFields fields(trainer, origin);
-  OMNIBAL_ASSIGN(const codec::Json* json, fields.object("cursor"));
-  OMNIBAL_ASSIGN(const plan::PlanCursor cursor, plan::parse_cursor(*json, origin));
-  OMNIBAL_RETURN_IF_ERROR(plan::check_is_of(cursor, training.identity, origin));
-  const steps::RankSizes sizes = training.reader->cursor().ranks;
-  OMNIBAL_ASSIGN(const steps::StepSource source, plan::step_source(training.source->plan()));
-  OMNIBAL_ASSIGN(training.reader, steps::StepReader::open(source, cursor.at));
-  if (training.reader->cursor().ranks != sizes) {
-    OMNIBAL_ASSIGN(training.reader, training.reader->on_ranks(sizes));
-  }
-  return {};
-}
-
 /// Rows behind the checkpoint are cut off: they will be written again.
-Status open_log(Training& training, const codec::Json* trainer) {
+Status open_log(Training& training, const CheckpointHead* saved) {
   const std::string& path = training.config.log;
   if (path.empty()) return {};
   const bool continues =
-      trainer != nullptr && trainer->contains("log") && std::filesystem::exists(path);
+      saved != nullptr && saved->trainer.contains("log") && std::filesystem::exists(path);
   if (!continues) {
     OMNIBAL_ASSIGN(training.log, codec::AppendFile::create(path));
     return {};
   }
-  const codec::JsonFields fields(trainer->at("log"), training.resumed_from, "log");
+  const codec::JsonFields fields(saved->trainer.at("log"), saved->path, "log");
   codec::AppendFile::Mark mark;
   OMNIBAL_ASSIGN(mark.bytes, fields.integer("bytes", 0, std::int64_t{1} << 40));
   OMNIBAL_ASSIGN(mark.tail_hash, fields.text("tail_hash"));
@@ -127,18 +126,15 @@ Status open_log(Training& training, const codec::Json* trainer) {
   return {};
 }
 
-Status resume(Training& training, Communicator& world) {
-  const std::string& root = training.config.checkpoint.dir;
+/// The latest checkpoint, the same on all ranks; nothing if there is none.
+Result<std::optional<CheckpointHead>> find_checkpoint(const TrainConfig& config,
+                                                      Communicator& world) {
+  const std::string& root = config.checkpoint.dir;
   const std::string found = root.empty() ? "" : latest_checkpoint(root).value_or("");
-  OMNIBAL_ASSIGN(training.resumed_from, share_path(found, world));
-  const bool writes = world.rank() == 0;
-  if (training.resumed_from.empty()) return writes ? open_log(training, nullptr) : Status();
-  OMNIBAL_ASSIGN(
-      const codec::Json trainer,
-      load_checkpoint(training.resumed_from, {*training.optimizer, training.parameters}));
-  training.checkpoint = training.resumed_from;
-  OMNIBAL_RETURN_IF_ERROR(move_reader(training, trainer));
-  return writes ? open_log(training, &trainer) : Status();
+  OMNIBAL_ASSIGN(const std::string path, share_path(found, world));
+  if (path.empty()) return std::optional<CheckpointHead>();
+  OMNIBAL_ASSIGN(CheckpointHead head, read_checkpoint_head(path));
+  return std::optional(std::move(head));
 }
 
 void begin_loading(Training& training) {
@@ -169,9 +165,15 @@ at::ScalarType type_of(Precision precision) {
 Result<std::unique_ptr<Training>> set_up(const TrainConfig& config, Communicator& world) {
   auto training = std::make_unique<Training>(config);
   OMNIBAL_RETURN_IF_ERROR(set_up_stages(*training, world));
-  OMNIBAL_RETURN_IF_ERROR(set_up_data(*training));
+  OMNIBAL_ASSIGN(const std::optional<CheckpointHead> found, find_checkpoint(config, world));
+  const CheckpointHead* const saved = found ? &*found : nullptr;
+  OMNIBAL_RETURN_IF_ERROR(set_up_data(*training, saved));
   OMNIBAL_RETURN_IF_ERROR(set_up_optimizer(*training, world));
-  OMNIBAL_RETURN_IF_ERROR(resume(*training, world));
+  if (saved != nullptr) {
+    OMNIBAL_RETURN_IF_ERROR(load_checkpoint(*saved, {*training->optimizer, training->parameters}));
+    training->resumed_from = training->checkpoint = saved->path;
+  }
+  if (world.rank() == 0) OMNIBAL_RETURN_IF_ERROR(open_log(*training, saved));
   begin_loading(*training);
   return training;
 }

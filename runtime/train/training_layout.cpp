@@ -108,17 +108,10 @@ std::vector<Recompute> recompute_of(const TrainConfig& config, const plan::PlanP
   return choices;
 }
 
-/// A step keeps its packs, whatever dp.
-Result<std::int64_t> micro_batches_of(const TrainConfig& config, const plan::PlanReader& plan,
-                                      std::int64_t dp) {
+/// A step keeps its packs, whatever dp; it has a few more where dp does not divide them.
+std::int64_t micro_batches_of(const plan::PlanReader& plan, std::int64_t dp) {
   const std::int64_t packs = plan.steps()->dp * plan.steps()->micro_batches;
-  if (packs % dp == 0) return packs / dp;
-  return Error(ErrorCode::kSizesDoNotDivide, "dp must divide the packs of a step")
-      .in_file(config.plan)
-      .at_key("dp")
-      .with_value(dp)
-      .with_limit(packs)
-      .with_hint("plan for this dp, or take a divisor");
+  return (packs + dp - 1) / dp;
 }
 
 }  // namespace
@@ -136,7 +129,7 @@ Result<TrainingLayout> choose_layout(const TrainConfig& config, const plan::Plan
   const std::int64_t planned_tp = planned != nullptr ? planned->sizes.tp : 1;
   const std::int64_t dp = config.dp > 0 ? config.dp : plan.steps()->dp;
   const std::int64_t tp = config.tp > 0 ? config.tp : planned_tp;
-  OMNIBAL_ASSIGN(layout.micro_batches, micro_batches_of(config, plan, dp));
+  layout.micro_batches = micro_batches_of(plan, dp);
   layout.ranks = {static_cast<int>(dp), static_cast<int>(shape.pp), static_cast<int>(tp)};
   OMNIBAL_ASSIGN(layout.schedule,
                  schedule::make_schedule(shape.kind, shape.num_stages(),

@@ -31,8 +31,8 @@ struct TrainingLayout {
 };
 
 /// A data plan has a stage a pipeline rank with as many layers each, 1F1B. Errors: kStalePlan (the
-/// plan is of another model), kInvalidPlan (a layout that is predicted only), kSizesDoNotDivide (dp
-/// does not divide a step's packs), kTooManyStages; those of read_pipeline and make_schedule.
+/// plan is of another model), kInvalidPlan (a layout that is predicted only), kTooManyStages; those
+/// of read_pipeline and make_schedule.
 Result<TrainingLayout> choose_layout(const TrainConfig& config, const plan::PlanReader& plan,
                                      const ModelConfig& model);
 

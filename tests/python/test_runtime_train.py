@@ -226,6 +226,22 @@ def test_epochs_end_where_the_plan_does(prepared, folder):
     assert last == pytest.approx(1 / (2 * steps))
 
 
+def test_on_ranks_that_do_not_divide_a_step_every_pack_runs_once(prepared, folder):
+    total = ask("stats", prepared / "corpus")["tokens"]["total"]
+    write_config(folder, epochs=2, precision="fp64")
+    three = ["--pp", 1, "--dp", 3]
+    _, rows = train(folder, *three, np=3)
+    tokens = [sum(row["tokens"] for row in rows if row["epoch"] == epoch) for epoch in (0, 1)]
+    assert tokens == [total] * 2 and rows[-1]["epoch"] == 1
+    shutil.rmtree(folder / "checkpoints")
+    outcome, _ = train(folder, "--steps", 2, np=4)  # as planned, and on three ranks from there
+    assert outcome["step"] == 2
+    outcome, moved = train(folder, *three, np=3)
+    assert outcome["finished"] and moved[-1]["step"] == len(moved)
+    tokens = [sum(row["tokens"] for row in moved if row["epoch"] == epoch) for epoch in (0, 1)]
+    assert tokens == [total] * 2
+
+
 def test_an_unreadable_picture_ends_the_training_and_is_named(prepared, tmp_path):
     shutil.copytree(prepared, tmp_path / "all")
     folder = tmp_path / "all"

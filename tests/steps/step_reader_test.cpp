@@ -111,8 +111,10 @@ TEST(StepReader, OtherRanksRunWhatHasNotRunAndThenAllOfEveryEpoch) {
     auto changed = reader.on_ranks(ranks);
     ASSERT_TRUE(changed.ok());
     EXPECT_EQ(changed->cursor().changes.size(), 1U);
+    std::int64_t left = changed->steps_left(3);
     for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
       for (; changed->cursor().at.epoch == epoch; changed->advance()) {
+        EXPECT_EQ(changed->steps_left(3), left--);
         const Packs packs = changed->packs();
         EXPECT_EQ(static_cast<std::int64_t>(packs.size()), ranks.dp * ranks.micro_batches);
         trained.insert(trained.end(), packs.begin(), packs.end());
@@ -122,6 +124,8 @@ TEST(StepReader, OtherRanksRunWhatHasNotRunAndThenAllOfEveryEpoch) {
       EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& run) { return run.second == 1; }));
       trained.clear();
     }
+    EXPECT_EQ(left, 0);
+    EXPECT_EQ(changed->steps_left(3), 0);
   }
 }
 

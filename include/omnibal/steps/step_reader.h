@@ -84,6 +84,8 @@ class StepReader {
 
   const StepCursor& cursor() const { return cursor_; }
   std::int64_t steps_in_epoch() const;
+  /// From here to the end of epoch `num_epochs` - 1; 0 behind it. O(epochs).
+  std::int64_t steps_left(std::int64_t num_epochs) const;
 
  private:
   StepReader(const StepSource& source, StepCursor cursor, std::shared_ptr<const StepLayout> layout);

@@ -112,7 +112,9 @@ TEST(RuntimeCheckpointFiles, DamageIsToldByName) {
   ASSERT_TRUE(alone.save(1).ok());
   const std::string folder = alone.scratch / "saved/step-00000001";
   const std::string file = folder + "/rank-0.safetensors";
-  const auto load = [&] { return load_checkpoint(folder, alone.content()).error(); };
+  const auto load = [&] {
+    return load_checkpoint(*read_checkpoint_head(folder), alone.content()).error();
+  };
   Stage half = make_stage(alone.config, {.end = 4, .type = at::kDouble});
   TrainedStage trained = *trained_parameters(half.parameters, {}, {});
   auto optimizer =

@@ -152,8 +152,9 @@ inline Status train_rank(const Case& chosen, const Course& course, const Scratch
   OMNIBAL_ASSIGN(auto optimizer, Optimizer::make(trained.parameters, options, *groups.dp, world));
   const CheckpointContent content = {*optimizer, stage.parameters, {{"seed", 7}}};
   if (!course.load_from.empty()) {
-    OMNIBAL_ASSIGN(const codec::Json kept, load_checkpoint(course.load_from, content));
-    EXPECT_EQ(kept.at("seed"), 7);
+    OMNIBAL_ASSIGN(const CheckpointHead head, read_checkpoint_head(course.load_from));
+    EXPECT_EQ(head.trainer.at("seed"), 7);
+    OMNIBAL_RETURN_IF_ERROR(load_checkpoint(head, content));
     EXPECT_EQ(optimizer->step(), course.first_step);
   }
   OMNIBAL_RETURN_IF_ERROR(run_steps({course, config, groups, stage}, world, *optimizer, outcome));

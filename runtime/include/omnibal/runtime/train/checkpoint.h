@@ -6,7 +6,8 @@
 //
 //   OMNIBAL_RETURN_IF_ERROR(save_checkpoint("checkpoints", content, *world, 2));
 //   const auto path = latest_checkpoint("checkpoints");   // "checkpoints/step-00000500"
-//   OMNIBAL_ASSIGN(const codec::Json trainer, load_checkpoint(*path, content));
+//   OMNIBAL_ASSIGN(const CheckpointHead head, read_checkpoint_head(*path));
+//   OMNIBAL_RETURN_IF_ERROR(load_checkpoint(head, content));
 //
 // Not a model for other programs: save_parameters (model/weights.h) writes that. Frozen parameters
 // are not in it: they are those of the model directory.
@@ -40,10 +41,21 @@ Status save_checkpoint(const std::string& root, const CheckpointContent& content
 /// The one of the latest step; nothing if there is none.
 std::optional<std::string> latest_checkpoint(const std::string& root);
 
-/// Sets the optimizer's state, step and the weights, whatever layout had saved them; gives what the
-/// trainer had kept. Collective over the optimizer's data-parallel ranks. Errors: kFileNotFound,
-/// kUnknownFormat, kUnsupportedVersion, kMalformedSafetensors, kMissingTensor (the parameter's
-/// name), kWrongType (saved in another precision), kConflictingKeys (another shape).
-Result<codec::Json> load_checkpoint(const std::string& path, const CheckpointContent& content);
+/// What a checkpoint says of itself.
+struct CheckpointHead {
+  std::string path;
+  std::int64_t step = 0;
+  std::int64_t num_ranks = 1;  // that saved it
+  codec::Json trainer = codec::Json::object();
+};
+
+/// Errors: kFileNotFound, kUnknownFormat, kUnsupportedVersion, those of the keys.
+Result<CheckpointHead> read_checkpoint_head(const std::string& path);
+
+/// Sets the optimizer's state, step and the weights, whatever layout had saved them. Collective
+/// over the optimizer's data-parallel ranks. Errors: kFileNotFound, kMalformedSafetensors,
+/// kMissingTensor (the parameter's name), kWrongType (saved in another precision), kConflictingKeys
+/// (another shape).
+Status load_checkpoint(const CheckpointHead& head, const CheckpointContent& content);
 
 }  // namespace omnibal::runtime
