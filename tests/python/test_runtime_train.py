@@ -226,6 +226,21 @@ def test_epochs_end_where_the_plan_does(prepared, folder):
     assert last == pytest.approx(1 / (2 * steps))
 
 
+def test_the_recomputation_of_the_plan_is_run(prepared, folder):
+    (folder / "plan").unlink()
+    planned = small_training.plan(
+        folder, "--gpus", 2, "--tp", 1, "--pp", 2, "--dp", 1, "--global-batch", 16, "--schedule", "1f1b",
+        "--recompute-choices", "selective", "--memory", "700kB", "--out", "plan")
+    assert planned["recompute"] and {"mlp", "attention+mlp"} <= set(planned["recompute_choice"].values())
+    _, rows = train(folder, np=2)
+    shutil.rmtree(folder / "checkpoints")
+    _, keeping = train(folder, "--recompute", "none", np=2)
+    assert losses(rows) == losses(keeping)
+    for row, other in zip(rows, keeping):
+        assert row["activation_bytes"] < other["activation_bytes"]
+        assert row["predicted_s"] and other["predicted_s"] is None
+
+
 def test_on_ranks_that_do_not_divide_a_step_every_pack_runs_once(prepared, folder):
     total = ask("stats", prepared / "corpus")["tokens"]["total"]
     write_config(folder, epochs=2, precision="fp64")
