@@ -97,13 +97,13 @@ std::string to_text(const plan::ModelBalance& balance, const PartitionQuestion& 
   const metrics::PartitionMetrics& m = balance.metrics;
   return stage_table(balance) +
          fmt::format(
-             "\n{}: step of {} micro-batches takes {} by {}; {} other candidates simulated\n"
+             "\n{}: step of {} takes {} by {}; {} other candidates simulated\n"
              "slowest forward {} ms; variance of the stages' forward time {:.3f} ms^2; {} cross "
              "the "
              "cuts a micro-batch\n",
-             asked.method, asked.micro_batches, format_seconds(balance.best.makespan_s),
-             asked.schedule, balance.alternatives.size(), ms(m.bottleneck_forward_s),
-             m.var_forward_ms2, format_bytes(m.sum_comm_bytes)) +
+             asked.method, counted(asked.micro_batches, "micro-batch"),
+             format_seconds(balance.best.makespan_s), asked.schedule, balance.alternatives.size(),
+             ms(m.bottleneck_forward_s), m.var_forward_ms2, format_bytes(m.sum_comm_bytes)) +
          (balance.certificate ? certificate_text(balance) : bound_text(balance));
 }
 

@@ -5,6 +5,10 @@ find_package(PNG REQUIRED)
 find_package(GIF REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
+if(NOT OMNIBAL_BUILD_RUNTIME)
+  return()
+endif()
+
 set(MPI_CXX_SKIP_MPICXX ON)  # the C functions alone
 find_package(MPI REQUIRED COMPONENTS CXX)
 

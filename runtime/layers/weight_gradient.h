@@ -20,7 +20,7 @@ at::Tensor bias_gradient(const at::Tensor& output_gradient);
 void add_to_gradient(const at::Tensor& own, const at::Tensor& gradient);
 
 /// What a backward returns for a parameter. Where the parameter has a wider gradient already,
-/// that is added to at once, with the hook behind it, and nothing is left to return.
+/// that is added to at once, and nothing is left to return; the engine runs the hook all the same.
 at::Tensor returned_gradient(const at::Tensor& parameter, at::Tensor gradient);
 
 }  // namespace omnibal::runtime

@@ -3,8 +3,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
 
 #include <bit>
 #include <cstdint>
@@ -13,22 +11,6 @@
 #include "layers/weight_gradient.h"
 
 namespace omnibal::runtime {
-namespace {
-
-/// As the engine does behind a backward: the first gradient becomes the parameter's own.
-void accumulate(const at::Tensor& parameter, at::Tensor gradient,
-                const std::function<void(const at::Tensor&)>& on_parameter) {
-  at::Tensor& own = parameter.mutable_grad();
-  if (own.defined()) {
-    add_to_gradient(own, gradient);
-  } else {
-    own = std::move(gradient);
-  }
-  if (on_parameter) on_parameter(parameter);
-}
-
-}  // namespace
-
 at::Tensor weight_gradient(const at::Tensor& input, const at::Tensor& output_gradient) {
   return output_gradient.t().mm(input);
 }
@@ -51,8 +33,6 @@ at::Tensor returned_gradient(const at::Tensor& parameter, at::Tensor gradient) {
   const at::Tensor& own = parameter.grad();
   if (!own.defined() || own.scalar_type() == gradient.scalar_type()) return gradient;
   add_to_gradient(own, gradient);
-  const auto& hook = torch::autograd::impl::post_acc_grad_hooks(parameter);
-  if (hook) (*hook)(parameter);
   return {};
 }
 
@@ -61,19 +41,32 @@ at::Tensor bias_gradient(const at::Tensor& output_gradient) { return output_grad
 void WeightGradients::add(at::Tensor input, at::Tensor output_gradient, at::Tensor weight,
                           at::Tensor bias) {
   if (!weight.defined() && !bias.defined()) return;
+  if (calls_ != nullptr && calls_->on_deferred) {
+    if (weight.defined()) calls_->on_deferred(weight);
+    if (bias.defined()) calls_->on_deferred(bias);
+  }
   entries_.push_back(
       {std::move(input), std::move(output_gradient), std::move(weight), std::move(bias)});
 }
 
-void WeightGradients::flush(const std::function<void(const at::Tensor&)>& on_parameter) {
+/// As the engine does behind a backward: the first gradient becomes the parameter's own.
+void WeightGradients::accumulate(const at::Tensor& parameter, at::Tensor gradient) const {
+  at::Tensor& own = parameter.mutable_grad();
+  if (own.defined()) {
+    add_to_gradient(own, gradient);
+  } else {
+    own = std::move(gradient);
+  }
+  if (calls_ != nullptr && calls_->on_added) calls_->on_added(parameter);
+}
+
+void WeightGradients::flush() {
   const c10::NoGradGuard no_graph;
   for (Entry& entry : entries_) {
     if (entry.weight.defined()) {
-      accumulate(entry.weight, weight_gradient(entry.input, entry.output_gradient), on_parameter);
+      accumulate(entry.weight, weight_gradient(entry.input, entry.output_gradient));
     }
-    if (entry.bias.defined()) {
-      accumulate(entry.bias, bias_gradient(entry.output_gradient), on_parameter);
-    }
+    if (entry.bias.defined()) accumulate(entry.bias, bias_gradient(entry.output_gradient));
     entry = {};  // frees its tensors before the next are computed
   }
   entries_.clear();

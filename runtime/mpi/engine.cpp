@@ -60,6 +60,11 @@ void Engine::run(std::promise<Status> initialized) {
   initialized.set_value(status);
   if (!status.ok()) return;
   serve();
+  {
+    const std::lock_guard lock(mutex_);
+    served_ = true;
+  }
+  changed_.notify_all();
   if (failure()) return;
   failures_.close();
   MPI_Finalize();
@@ -89,7 +94,7 @@ bool Engine::rest(bool moved) {
                     [&] { return !submitted_.empty() || told_ || (stopping_ && active_.empty()); });
   active_.insert(active_.end(), submitted_.begin(), submitted_.end());
   submitted_.clear();
-  return !(stopping_ && active_.empty());
+  return told_ || !(stopping_ && active_.empty());
 }
 
 Result<bool> Engine::advance_all() {
@@ -113,7 +118,7 @@ void Engine::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void Engine::submit(std::shared_ptr<MpiOperation> operation) {
@@ -121,7 +126,7 @@ void Engine::submit(std::shared_ptr<MpiOperation> operation) {
     const std::lock_guard lock(mutex_);
     submitted_.push_back(std::move(operation));
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 std::optional<Error> Engine::told() {
@@ -142,8 +147,8 @@ std::optional<Error> Engine::failure() {
 void Engine::fail(const Error& error) {
   std::unique_lock lock(mutex_);
   if (!told_) told_ = error;
-  lock.unlock();
-  changed_.notify_one();
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return served_; });
 }
 
 }  // namespace omnibal::runtime

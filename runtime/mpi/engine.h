@@ -57,6 +57,7 @@ class Engine : public World {
   std::optional<Error> told_;     // by this rank's compute thread
   std::optional<Error> failure_;  // after which the helper calls MPI no more
   bool stopping_ = false;
+  bool served_ = false;  // the helper touches no buffer any more
 
   // Of the helper thread alone.
   std::vector<std::shared_ptr<MpiOperation>> active_;

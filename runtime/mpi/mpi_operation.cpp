@@ -56,7 +56,6 @@ Result<MpiOperation::Step> MpiOperation::advance() {
 }
 
 Status MpiOperation::start_round() {
-  const std::lock_guard lock(mutex_);
   for (const Transfer& transfer : rounds_[num_started_++].transfers) {
     OMNIBAL_RETURN_IF_ERROR(start_transfer(transfer));
   }
@@ -76,6 +75,7 @@ Status MpiOperation::start_transfer(const Transfer& whole) {
             ? MPI_Isend(part.data, count, MPI_BYTE, part.peer, tag_, MPI_COMM_WORLD, &request)
             : MPI_Irecv(part.data, count, MPI_BYTE, part.peer, tag_, MPI_COMM_WORLD, &request);
     if (code != MPI_SUCCESS) return mpi_error(code, text());
+    const std::lock_guard lock(mutex_);
     pieces_.push_back({request, part});
     offset += part.bytes;
   } while (offset < whole.bytes);

@@ -43,7 +43,7 @@ GradientBuckets::GradientBuckets(const std::vector<TrainedParameter>& parameters
                                  std::vector<BucketLayout> layouts, Communicator& dp)
     : parameters_(parameters),
       dp_(dp),
-      bucket_of_(parameters.size()),
+      bucket_of_(parameters.size(), kNoBucket),
       num_missing_(parameters.size()) {
   for (BucketLayout& layout : layouts) {
     const TrainedParameter& first = parameters[layout.slots.front().parameter];
@@ -85,8 +85,10 @@ void GradientBuckets::begin_step(int num_backwards) {
   }
 }
 
+void GradientBuckets::deferred(std::size_t parameter) { ++num_missing_[parameter]; }
+
 void GradientBuckets::accumulated(std::size_t parameter) {
-  if (--num_missing_[parameter] != 0) return;
+  if (--num_missing_[parameter] != 0 || bucket_of_[parameter] == kNoBucket) return;
   --buckets_[bucket_of_[parameter]].num_incomplete;
   while (next_to_reduce_ < buckets_.size()) {
     Bucket& next = buckets_[next_to_reduce_];

@@ -36,6 +36,8 @@ class GradientBuckets {
 
   /// Gradients become 0. A parameter is complete after `num_backwards` times its uses.
   void begin_step(int num_backwards);
+  /// One more addition to a parameter's gradient is to come than begin_step counts.
+  void deferred(std::size_t parameter);
   /// One more addition to a parameter's gradient. A bucket all of whose parameters are complete is
   /// reduced once those before it are, so that all ranks reduce in the same order.
   void accumulated(std::size_t parameter);
@@ -56,6 +58,8 @@ class GradientBuckets {
     bool late = false;
     Request reduction;
   };
+
+  static constexpr std::size_t kNoBucket = ~std::size_t{0};  // of parameters without elements
 
   void attach(std::size_t parameter, const at::Tensor& view);
   void reduce(Bucket& bucket);

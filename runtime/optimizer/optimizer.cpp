@@ -184,6 +184,13 @@ void Optimizer::begin_step(int num_backwards) {
   implementation_->gradients.begin_step(num_backwards);
 }
 
+void Optimizer::deferred(const at::Tensor& parameter) {
+  const auto found = implementation_->index_of.find(parameter.unsafeGetTensorImpl());
+  if (found != implementation_->index_of.end()) {
+    implementation_->gradients.deferred(found->second);
+  }
+}
+
 void Optimizer::accumulated(const at::Tensor& parameter) {
   const auto found = implementation_->index_of.find(parameter.unsafeGetTensorImpl());
   if (found != implementation_->index_of.end()) {

@@ -71,7 +71,7 @@ Status Execution::run_action(const Action& action) {
     case ActionKind::kBackward:
       return backward(action);
     case ActionKind::kWeightGrad:
-      held.later.flush(calls_.on_weight_gradient);
+      held.later.flush();
       release(action);
       return {};
     case ActionKind::kSendActivation:
@@ -151,6 +151,7 @@ Execution::Held* Execution::neighbour(const Action& action, int step) {
 
 Pass Execution::pass_of(const Action& action, const PreparedBatch& batch) {
   WeightGradients* const later = split_ ? &held_by(action).later : nullptr;
+  if (later != nullptr) later->report_to(calls_.deferral);
   return {batch, stage_of(action).stage.options.group, later};
 }
 

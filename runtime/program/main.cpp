@@ -119,14 +119,12 @@ void print_answer(const Answer& done, const Arguments& arguments, double seconds
 }
 
 /// Rank 0 speaks for all: it hears of every rank's error.
-int run_rank(const Arguments& arguments) {
+int run_in(Communicator& world, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
-  const Result<std::unique_ptr<Communicator>> world = start_mpi();
-  if (!world.ok()) return print_error(world.error(), arguments.json);
-  const bool speaks = (*world)->rank() == 0;
-  const Result<Answer> done = answer(arguments, **world);
+  const bool speaks = world.rank() == 0;
+  const Result<Answer> done = answer(arguments, world);
   if (!done.ok()) {
-    (*world)->fail(done.error());
+    world.fail(done.error());
     if (speaks) return print_error(done.error(), arguments.json);
     // Whoever ends first has mpirun end the others: rank 0 is to speak before.
     std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -135,6 +133,14 @@ int run_rank(const Arguments& arguments) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (speaks) print_answer(*done, arguments, seconds.count());
   return 0;
+}
+
+int run_rank(const Arguments& arguments) {
+  const Result<std::unique_ptr<Communicator>> world = start_mpi();
+  if (!world.ok()) return print_error(world.error(), arguments.json);
+  const int code = run_in(**world, arguments);
+  status_line = "ends\n";  // the board goes with the communicator
+  return code;
 }
 
 int run(const std::vector<std::string>& words) {

@@ -66,6 +66,7 @@ Result<Sums> run_own_packs(const TrainConfig& config, const Communicator& world)
   OMNIBAL_ASSIGN(options.images, read_image_processor(config.model));
   OMNIBAL_ASSIGN(const PackSource source,
                  PackSource::open(config.data, config.plan, std::move(options)));
+  OMNIBAL_RETURN_IF_ERROR(check_tiles(source, model, config.data));
   const BatchNeeds needs{.model = model, .type = stage.options.type, .order = {}, .pixels = true};
   Sums sums;
   for (std::int64_t pack = world.rank(); pack < source.num_packs(); pack += world.size()) {

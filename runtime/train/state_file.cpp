@@ -117,9 +117,25 @@ Result<StateFiles> StateFiles::open(const std::vector<std::string>& paths) {
 }
 
 Status StateFiles::fill(Optimizer& optimizer, const std::vector<Parameter>& parameters) const {
+  OMNIBAL_RETURN_IF_ERROR(check_trained(parameters));
   const auto names = by_name(parameters);
   for (const StatePiece& state : optimizer.state()) {
     OMNIBAL_RETURN_IF_ERROR(fill_piece(state, *names.at(state.parameter)));
+  }
+  return {};
+}
+
+Status StateFiles::check_trained(const std::vector<Parameter>& parameters) const {
+  for (const Parameter& parameter : parameters) {
+    const bool trains = parameter.tensor.requires_grad();
+    if (parameter.tensor.numel() == 0 || trains == sources_.contains(parameter.name)) continue;
+    return Error(ErrorCode::kMissingTensor,
+                 trains ? "the checkpoint is of a training in which a parameter was frozen"
+                        : "the checkpoint is of a training in which a parameter was not frozen")
+        .at_key(parameter.name)
+        .with_hint(
+            "go on with the same optimizer.frozen, or begin a training with another "
+            "checkpoint.dir from the exported model");
   }
   return {};
 }

@@ -45,6 +45,8 @@ class StateFiles {
     ShardPiece piece;
     const TensorFile* file;
   };
+  /// The same parameters train as when it was saved: frozen ones are not in it.
+  Status check_trained(const std::vector<Parameter>& parameters) const;
   Status fill_piece(const StatePiece& piece, const Parameter& parameter) const;
 
   std::vector<TensorFile> files_;

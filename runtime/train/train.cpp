@@ -69,9 +69,9 @@ Result<PipelineReport> compute(Training& training) {
                                      schedule::to_text(action)));
   };
   calls.load = [&](MicroBatchIndex m) { return training.batches->load(m); };
-  calls.on_weight_gradient = [&](const at::Tensor& parameter) {
-    training.optimizer->accumulated(parameter);
-  };
+  calls.deferral = {
+      [&](const at::Tensor& parameter) { training.optimizer->deferred(parameter); },
+      [&](const at::Tensor& parameter) { training.optimizer->accumulated(parameter); }};
   training.batches->begin_step();
   training.optimizer->begin_step(static_cast<int>(training.layout.micro_batches));
   return run_pipeline(training.pipeline, *training.groups.pp, calls);

@@ -65,16 +65,6 @@ bool runs_first_layer(const Training& training) {
   return !stages.empty() && stages.front().index.value() == 0;
 }
 
-Status check_tiles(const Training& training) {
-  const std::int64_t side = training.model.spec.vision.image_size;
-  if (training.source->tile_size() == side) return {};
-  return Error(ErrorCode::kStalePlan, "the data has tiles of another size than the model")
-      .in_file(training.config.data)
-      .with_value(std::int64_t{training.source->tile_size()})
-      .with_limit(side)
-      .with_hint("scan the annotations again with this model");
-}
-
 /// Where the checkpoint stood; without one, the first step.
 Result<steps::StepCursor> first_cursor(const Training& training, const steps::StepSource& source,
                                        const CheckpointHead* saved) {
@@ -94,7 +84,7 @@ Status set_up_data(Training& training, const CheckpointHead* saved) {
     OMNIBAL_ASSIGN(options.images, read_image_processor(config.model));
   }
   OMNIBAL_ASSIGN(training.source, PackSource::open(config.data, config.plan, std::move(options)));
-  OMNIBAL_RETURN_IF_ERROR(check_tiles(training));
+  OMNIBAL_RETURN_IF_ERROR(check_tiles(*training.source, training.model, config.data));
   OMNIBAL_ASSIGN(const steps::StepSource source, plan::step_source(training.source->plan()));
   OMNIBAL_ASSIGN(const steps::StepCursor cursor, first_cursor(training, source, saved));
   OMNIBAL_ASSIGN(training.reader, steps::StepReader::open(source, cursor));
@@ -160,6 +150,16 @@ at::ScalarType type_of(Precision precision) {
       return at::kDouble;
   }
   return at::kFloat;
+}
+
+Status check_tiles(const PackSource& source, const ModelConfig& model, const std::string& data) {
+  const std::int64_t side = model.spec.vision.image_size;
+  if (source.tile_size() == side) return {};
+  return Error(ErrorCode::kStalePlan, "the data has tiles of another size than the model")
+      .in_file(data)
+      .with_value(std::int64_t{source.tile_size()})
+      .with_limit(side)
+      .with_hint("scan the annotations again with this model");
 }
 
 Result<std::unique_ptr<Training>> set_up(const TrainConfig& config, Communicator& world) {

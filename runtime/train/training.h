@@ -58,4 +58,7 @@ Status save(Training& training, Communicator& world);
 
 at::ScalarType type_of(Precision precision);
 
+/// kStalePlan, if `data` was scanned for a model of other tiles.
+Status check_tiles(const PackSource& source, const ModelConfig& model, const std::string& data);
+
 }  // namespace omnibal::runtime

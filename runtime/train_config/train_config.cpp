@@ -83,7 +83,7 @@ Status read_sizes(const JsonFields& fields, TrainConfig& config) {
   OMNIBAL_ASSIGN(config.pp, fields.integer_or("pp", 0, 1, kMostRanks));
   OMNIBAL_ASSIGN(config.dp, fields.integer_or("dp", 0, 1, kMostRanks));
   OMNIBAL_ASSIGN(config.steps, fields.integer_or("steps", 0, 1, kMany));
-  OMNIBAL_ASSIGN(config.epochs, fields.integer_or("epochs", 1, 1, kMany));
+  OMNIBAL_ASSIGN(config.epochs, fields.integer_or("epochs", 1, 1, std::int64_t{1} << 30));
   OMNIBAL_ASSIGN(config.seed, fields.integer_or("seed", 0, 0, kMany));
   OMNIBAL_ASSIGN(config.watchdog, fields.integer_or("watchdog", 20, 1, kLongestSilence));
   return {};

@@ -19,7 +19,7 @@ using codec::JsonFields;
 Result<Load> read_reference_load(const JsonFields& fields, const std::string& file, bool needed) {
   if (!needed && !fields.has("load")) return Load{};
   constexpr const char* kHint =
-      R"(add "load": {"vision_units": 9, "tokens": 4096, "token_pairs": 5000000}: costs depend on it)";
+      R"(costs depend on it: "load": {"vision_units": 9, "tokens": 4096, "token_pairs": 5000000})";
   Result<const Json*> object = fields.object("load");
   if (!object) return std::move(object).error().with_hint(kHint);
   Result<Load> load = read_load(JsonFields(**object, file, "load"));

@@ -15,6 +15,7 @@ constexpr int kMostNarrowings = 40;
 constexpr std::int64_t kFewestLabels = 16;
 constexpr std::int64_t kMostLabels = 24;
 constexpr std::int64_t kAffordedLabels = 64'000;  // of all spans together
+constexpr std::int64_t kMostSpans = 20'000;       // however cheap each is
 
 std::size_t affordable_labels(const CutWindows& windows) {
   const std::int64_t of_a_span = kAffordedLabels / std::max<std::int64_t>(count_spans(windows), 1);
@@ -166,7 +167,8 @@ CutWindows affordable_windows(const CutGrid& grid, StageModel& model, const Step
   };
   CutWindows windows = windows_within();
   Ticks low = model.tables().work_from(0);  // a path that is too short for any plan, or may be
-  for (int i = 0; i < kMostNarrowings && count_spans(windows) * model.effort() > kMostEffort; ++i) {
+  const std::int64_t most = std::min(kMostSpans, kMostEffort / model.effort());
+  for (int i = 0; i < kMostNarrowings && count_spans(windows) > most; ++i) {
     const Ticks high = narrowed.most_path;
     narrowed.most_path = low + (high - low) / 2;
     CutWindows narrower = windows_within();

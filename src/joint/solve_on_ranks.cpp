@@ -197,6 +197,7 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
     StageEnds ends = to_ends(seed, grid.num_layers);
     if (is_on(grid, ends)) starts.push_back(std::move(ends));
   }
+  if (search.plan.is_limited()) starts.push_back(least_full_stages(search));
   PlanPool pool(search.setting, search.plan);
   if (const auto fewer = with_fewer_choices(search.setting)) {
     starts.push_back(to_ends(fewer->cuts, grid.num_layers));
@@ -204,7 +205,6 @@ Result<JointAnswer> solve_by_moves(const RankSearch& search) {
   }
   judge_moves(search, starts, pool);
   if (pool.num_judged() == 0) {
-    starts.push_back(least_full_stages(search));
     std::vector<StageEnds> fitted{moved_to_fit(search, starts)};
     const bool is_least = search.setting.problem.chunks == 1;
     if (is_least) fitted.push_back(least_full_ranks(search));

@@ -50,7 +50,15 @@ Status check_limits(const PackLimits& limits) {
   OMNIBAL_RETURN_IF_ERROR(check_range("token_floor", limits.token_floor, 0, kAny));
   OMNIBAL_RETURN_IF_ERROR(check_range("rounds", limits.rounds, 1, kLargestCap));
   OMNIBAL_RETURN_IF_ERROR(check_range("max_samples", limits.max_samples, 0, kLargestCap));
-  return check_range("token_multiple", limits.token_multiple, 1, limits.token_cap);
+  OMNIBAL_RETURN_IF_ERROR(check_range("token_multiple", limits.token_multiple, 1, kAny));
+  if (limits.token_multiple <= limits.token_cap) return {};
+  return Error(ErrorCode::kOutOfRange,
+               fmt::format("packs are padded to multiples of {} tokens, the cap is {}",
+                           limits.token_multiple, limits.token_cap))
+      .at_key("token_cap")
+      .with_value(limits.token_cap)
+      .with_limit(limits.token_multiple)
+      .with_hint("raise the token cap, or lower tp or cp");
 }
 
 std::string_view to_string(OverLong policy) { return name_in(kPolicies, policy); }

@@ -74,6 +74,26 @@ std::vector<joint::JointLayer> joint_layers_of(const PipelineProblem& problem) {
   return layers;
 }
 
+/// Where local moves begin: schedules without an exact program are given more places.
+std::vector<partition::Cuts> seeds_of(const joint::JointProblem& asked,
+                                      const std::optional<PipelineChoice>& start) {
+  using schedule::ScheduleKind;
+  std::vector<partition::Cuts> seeds;
+  if (start) seeds.push_back(start->cuts);
+  if (asked.schedule == ScheduleKind::kOneFOneB || asked.schedule == ScheduleKind::kGPipe) {
+    return seeds;
+  }
+  std::vector<double> forward_s;
+  for (const joint::JointLayer& layer : asked.layers) forward_s.push_back(layer.forward_s);
+  for (auto cuts : {partition::partition_even_layers(static_cast<std::int32_t>(forward_s.size()),
+                                                     asked.num_stages),
+                    partition::partition_min_max(forward_s, asked.num_stages),
+                    partition::partition_least_variance(forward_s, asked.num_stages)}) {
+    if (cuts) seeds.push_back(*std::move(cuts));
+  }
+  return seeds;
+}
+
 }  // namespace
 
 steps::StepTable evenly_drawn(const steps::StepTable& all) {
@@ -109,8 +129,7 @@ Result<JointChoice> choose_jointly(const PipelineProblem& problem, const Plan& p
   const std::vector<joint::JointLayer> layers = joint_layers_of(problem);
   const joint::JointProblem asked = joint_problem(problem, layers);
   Judge judge(problem, plan);
-  joint::JointOptions options{.alike = false};
-  if (start) options.seeds.push_back(start->cuts);
+  const joint::JointOptions options{.seeds = seeds_of(asked, start), .alike = false};
   Result<joint::JointAnswer> solved = joint::solve(
       asked, options, [&](const partition::Cuts& cuts, const joint::LayerChoices& choices) {
         return judge.seconds(cuts, choices);

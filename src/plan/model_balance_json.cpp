@@ -88,7 +88,8 @@ Json to_json(const ModelBalance& balance) {
   json["lower_bound_s"] = balance.certificate
                               ? std::min(balance.certificate->lower_bound_s, metrics.bottleneck_s)
                               : metrics.lower_bound_s;
-  json["gap"] = metrics.bottleneck_s / json["lower_bound_s"].get<double>() - 1;
+  const double bound = json["lower_bound_s"];
+  json["gap"] = bound > 0 ? metrics.bottleneck_s / bound - 1 : 0.0;
   json["var_forward"] = metrics.var_forward_ms2;
   json["sum_comm_bytes"] = metrics.sum_comm_bytes;
   if (balance.certificate) {

@@ -164,6 +164,12 @@ Result<SizeChoice> first_look(const SizeTask& task, const Progress& progress) {
 
 }  // namespace
 
+bool has_sizes(const SizeTask& task) {
+  return std::ranges::any_of(all_sizes(task), [&](const cluster::ParallelSizes& sizes) {
+    return check_batch(task, sizes).ok();
+  });
+}
+
 std::vector<ScheduleSpec> searched_schedules(std::optional<std::int64_t> chunks) {
   std::vector<ScheduleSpec> schedules = {{schedule::ScheduleKind::kOneFOneB, 1},
                                          {schedule::ScheduleKind::kInterleaved, 2},

@@ -127,9 +127,9 @@ void StepReader::advance() {
 std::int64_t StepReader::steps_in_epoch() const { return layout_->steps_in(cursor_.at.epoch); }
 
 std::int64_t StepReader::steps_left(std::int64_t num_epochs) const {
-  std::int64_t left = 0;
-  for (std::int64_t e = cursor_.at.epoch; e < num_epochs; ++e) left += layout_->steps_in(e);
-  return left > 0 ? left - cursor_.at.step : 0;
+  const auto [epoch, step] = cursor_.at;
+  if (epoch >= num_epochs) return 0;
+  return steps_in_epoch() - step + (num_epochs - epoch - 1) * layout_->steps_in(epoch + 1);
 }
 
 }  // namespace omnibal::steps

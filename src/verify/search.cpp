@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The search of sizes: the plan is what it found best.
+#include <cmath>
+
 #include "model_claims.h"
 
 namespace omnibal::verify {
@@ -67,6 +69,33 @@ Status check_candidate(const plan::PlanReader& plan, const Json& candidate,
   return {};
 }
 
+/// Of how many samples a candidate speaks: those that its GPU days pass and those left out.
+double usable_samples(const Json& candidate, std::int64_t gpus) {
+  return candidate.at("gpu_days").get<double>() * 86400 /
+             (candidate.at("seconds_per_sample").get<double>() * static_cast<double>(gpus)) +
+         candidate.at("rejected").get<double>();
+}
+
+/// Those first that leave fewest samples out, then the fastest; all of the same samples.
+Status check_ranking(const Json& candidates, std::int64_t gpus) {
+  const double usable = usable_samples(candidates[0], gpus);
+  const auto key = [&](std::size_t i) {
+    return std::pair(candidates[i].at("rejected").get<std::int64_t>(),
+                     candidates[i].at("gpu_days").get<double>());
+  };
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    if (key(i) < key(i - 1)) {
+      return violation("search.candidates[{}] is better than the one before it", i);
+    }
+    if (std::abs(usable_samples(candidates[i], gpus) / usable - 1) > 1e-9) {
+      return violation(
+          "search.candidates[{}]: gpu_days and seconds_per_sample are not of {:.0f} samples", i,
+          usable);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_search(const plan::PlanReader& plan, const Json& search) {
@@ -83,6 +112,7 @@ Status check_search(const plan::PlanReader& plan, const Json& search) {
   for (std::size_t i = 0; i < refused->size(); ++i) {
     OMNIBAL_RETURN_IF_ERROR(check_shape((*refused)[i], gpus, fmt::format("search.refused[{}]", i)));
   }
+  OMNIBAL_RETURN_IF_ERROR(check_ranking(*candidates, gpus));
   return check_best(plan, (*candidates)[0]);
 }
 

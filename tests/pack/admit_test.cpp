@@ -36,7 +36,7 @@ TEST(PackLimits, OutOfRangeValuesAreNamed) {
   EXPECT_EQ(fault([](PackLimits& l) { l.rounds = 0; }), "rounds");
   EXPECT_EQ(fault([](PackLimits& l) { l.max_samples = -1; }), "max_samples");
   EXPECT_EQ(fault([](PackLimits& l) { l.token_multiple = 0; }), "token_multiple");
-  EXPECT_EQ(fault([](PackLimits& l) { l.token_multiple = 5000; }), "token_multiple");
+  EXPECT_EQ(fault([](PackLimits& l) { l.token_multiple = 5000; }), "token_cap");
   EXPECT_EQ(fault([](PackLimits& l) { l.vision_floor = 10; }), "");
 }
 

@@ -86,8 +86,8 @@ def test_the_loss_falls_and_the_log_has_a_row_a_step(one_process):
 
 @pytest.mark.parametrize("np, flags", [
     (2, ["--dp", 1]), (4, ["--dp", 1, "--pp", 4]), (2, ["--pp", 1]), (2, [*ALONE, "--tp", 2]),
-    (2, ["--dp", 1, "--schedule", "zb-h1", "--recompute", "full"]), (4, [])],
-    ids=["pp2", "pp4", "dp2", "tp2", "zb-h1", "pp2xdp2"])
+    (2, ["--dp", 1, "--schedule", "zb-h1", "--recompute", "full"]), (4, ["--schedule", "zb-v"]), (4, [])],
+    ids=["pp2", "pp4", "dp2", "tp2", "zb-h1", "zb-v x dp2", "pp2xdp2"])
 def test_processes_train_as_one(one_process, folder, np, flags):
     _, _, expected = one_process
     outcome, rows = train(folder, "--precision", "fp64", *flags, np=np)
@@ -310,6 +310,16 @@ def test_evaluation_is_that_of_transformers(prepared, tmp_path):
         found = json.loads(done.stdout)
         assert found["loss"] == pytest.approx(loss, rel=1e-5)
         assert found["answer_accuracy"] == pytest.approx(exact) and found["samples"] == 32
+
+
+def test_what_trains_stays_the_same_on_resuming(folder):
+    frozen = ["--optimizer-frozen", '["vision"]']
+    for first, then in (([], frozen), (frozen, [])):
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+        train(folder, *ALONE, "--steps", 2, *first)
+        done = trainer(folder, *ALONE, *then)
+        error = json.loads(done.stdout)["error"]
+        assert (done.returncode, error["code"]) == (3, "missing_tensor") and "frozen" in error["message"]
 
 
 def test_errors_are_told_by_code(folder):

@@ -100,7 +100,7 @@ struct RankedCuts {
 /// group may lack some of its members).
 Result<std::vector<RankedCuts>> rank_neighbours(const BmpProblem& problem,
                                                 const BmpOptions& options);
-inline constexpr std::int64_t kMaxNeighbours = 100'000;
+inline constexpr std::int64_t kMaxNeighbours = 5'000;
 
 /// The paper's search (section "balanced model partition"): rank_neighbours judged by `evaluate`;
 /// least makespan first, ties in order of rank. The same answer for any number of threads.

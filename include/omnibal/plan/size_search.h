@@ -80,10 +80,14 @@ struct SizeChoice {
 /// kMemoryInfeasible where no sizes fit: what those miss that need least; others.
 Result<SizeChoice> choose_sizes(const SizeTask& task, const Progress& progress);
 
+/// Whether any sizes multiply to gpus and can form steps of the global batch.
+bool has_sizes(const SizeTask& task);
+
 /// The fewest devices with which an epoch takes at most `hours` and no more samples are left out
-/// than with `most_gpus`, of 1, 2, 3, 4, 6, 8, 12, ... nodes up to `most_gpus`; sizes chosen for
-/// each count looked at, fewest first, also of counts with which nothing fits. Error:
-/// kMemoryInfeasible, kTooSlow (not even `most_gpus` are enough: names their hours).
+/// than with `most_gpus`, of 1, 2, 3, 4, 6, 8, 12, ... nodes (with sizes given, of as many times
+/// their product too) up to `most_gpus`, where has_sizes; sizes chosen for each count looked at,
+/// fewest first, also of counts with which nothing fits. Error: kSizesDoNotDivide (there is no such
+/// count), kMemoryInfeasible, kTooSlow (not even the largest is enough: names its hours).
 Result<std::vector<SizeChoice>> fewest_gpus(const SizeTask& task, double hours,
                                             std::int64_t most_gpus, const Progress& progress);
 

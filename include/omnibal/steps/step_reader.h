@@ -84,7 +84,7 @@ class StepReader {
 
   const StepCursor& cursor() const { return cursor_; }
   std::int64_t steps_in_epoch() const;
-  /// From here to the end of epoch `num_epochs` - 1; 0 behind it. O(epochs).
+  /// From here to the end of epoch `num_epochs` - 1; 0 behind it.
   std::int64_t steps_left(std::int64_t num_epochs) const;
 
  private:

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "omnibal/runtime/layers/linear.h"
 #include "runtime/optimizer/small_network.h"
 
 namespace omnibal::runtime {
@@ -104,6 +107,51 @@ TEST(Optimizer, GradientsAddedByHandAreReducedToo) {
     return {};
   });
   EXPECT_TRUE(status.ok()) << to_text(status.error());
+}
+
+/// Of four micro-batches through a linear layer, a bucket a parameter.
+double norm_of_linear(int num_ranks, at::ScalarType type, bool deferred) {
+  constexpr int kMicroBatches = 4;
+  double norm = 0;
+  const Status status = run_thread_ranks(num_ranks, [&](Communicator& world) -> Status {
+    const Linear layer{numbers({5, 7}, 1, type), numbers({5}, 2, type)};
+    std::vector<TrainedParameter> parameters;
+    for (const at::Tensor& tensor : {layer.weight, layer.bias}) {
+      tensor.set_requires_grad(true);
+      TrainedParameter& parameter = parameters.emplace_back();
+      parameter.name = std::to_string(parameters.size());
+      parameter.tensor = tensor;
+      parameter.counted = {{0, tensor.numel()}};
+    }
+    OptimizerOptions options = small_buckets();
+    options.bucket_size = 1;
+    OMNIBAL_ASSIGN(auto optimizer, Optimizer::make(parameters, options, world, world));
+    const DeferralCalls calls{[&](const at::Tensor& p) { optimizer->deferred(p); },
+                              [&](const at::Tensor& p) { optimizer->accumulated(p); }};
+    optimizer->begin_step(kMicroBatches / num_ranks);
+    for (int m = world.rank(); m < kMicroBatches; m += num_ranks) {
+      WeightGradients later;
+      later.report_to(calls);
+      const at::Tensor x = numbers({4, 7}, 100 + m, type).set_requires_grad(true);
+      const at::Tensor y = linear(x, layer, deferred ? &later : nullptr);
+      (y * y).sum().backward();
+      later.flush();
+    }
+    OMNIBAL_ASSIGN(const StepReport report, optimizer->finish_step(1.0));
+    if (world.rank() == 0) norm = report.gradient_norm;
+    return {};
+  });
+  EXPECT_TRUE(status.ok());
+  return norm;
+}
+
+TEST(Optimizer, NoReductionBeginsBeforeTheLastMicroBatchOfALinearLayer) {
+  for (const at::ScalarType type : {at::kDouble, at::kBFloat16}) {
+    for (const bool deferred : {false, true}) {
+      const double one = norm_of_linear(1, type, deferred);
+      EXPECT_NEAR(norm_of_linear(2, type, deferred), one, 1e-6 * one) << type << deferred;
+    }
+  }
 }
 
 TEST(Optimizer, RefusesParametersOfSeveralTypes) {

@@ -66,7 +66,9 @@ class Optimizer {
   /// Gradients become 0. After `num_backwards` backward passes a parameter's gradient is complete
   /// and its bucket's reduction begins; 0: all begin in finish_step.
   void begin_step(int num_backwards);
-  /// For gradients that no hook sees because they are added by hand (deferred weight gradients).
+  /// For gradients that are added by hand behind the backward (deferred weight gradients): one more
+  /// is to come; it was added.
+  void deferred(const at::Tensor& parameter);
   void accumulated(const at::Tensor& parameter);
   /// Multiplies gradients by `scale`, clips, steps and gathers. A parameter to which nothing was
   /// added has gradient 0. Collective over the world. Errors: kOutOfRange (the norm is not finite:

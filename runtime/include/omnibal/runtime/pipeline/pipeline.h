@@ -41,8 +41,7 @@ struct Pipeline {
 struct PipelineCalls {
   /// Once a micro-batch, in the order of micro_batch_order. It is dropped behind its last action.
   std::function<Result<PreparedBatch>(MicroBatchIndex)> load;
-  /// A parameter to whose gradient a deferred weight gradient was added.
-  std::function<void(const at::Tensor& parameter)> on_weight_gradient = {};
+  DeferralCalls deferral = {};
   /// Before each action.
   std::function<void(const schedule::Action&)> on_action = {};
 };
