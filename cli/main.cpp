@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include "cli/command.h"
@@ -132,14 +133,31 @@ int answer_about_itself(const std::vector<std::string>& arguments,
   return -1;
 }
 
+/// Commands that are programs of their own, and where those come from.
+std::optional<Error> external_missing(const std::string& command) {
+  const bool built = command == "train";
+  if (!built && command != "scan" && command != "tensorboard") return std::nullopt;
+  return Error(
+             ErrorCode::kUnknownCommand,
+             fmt::format("omnibal {0} is the program omnibal-{0}, which is neither beside this one "
+                         "nor on the PATH",
+                         command))
+      .with_hint(built ? "./dev runtime builds it: build/runtime/bin"
+                       : "it comes with the Python package: pip install ./python");
+}
+
 int run_program(const std::vector<std::string>& arguments) {
   const std::vector<Command> commands = all_commands();
   if (const int code = answer_about_itself(arguments, commands); code >= 0) return code;
   CommonOptions common;
   const Result<const Command*> command = parse_arguments(arguments, commands, common);
   if (command) return run(**command, common);
-  if (command.error().code == ErrorCode::kUnknownCommand) run_external(arguments);
-  return print_error(command.error(), common.json || has(arguments, "--json"));
+  std::optional<Error> missing;
+  if (command.error().code == ErrorCode::kUnknownCommand) {
+    run_external(arguments);
+    missing = external_missing(arguments.front());
+  }
+  return print_error(missing.value_or(command.error()), common.json || has(arguments, "--json"));
 }
 
 }  // namespace

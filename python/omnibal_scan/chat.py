@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A conversation into tokens and the mask of supervised ones, by the tokenizer's own files."""
 import dataclasses
-import json
 import pathlib
 
 import jinja2
@@ -11,6 +10,7 @@ import tokenizers
 
 from omnibal_scan.annotations import read_text
 from omnibal_scan.conversation import PLACEHOLDER
+from omnibal_scan.model import read_object
 from omnibal_scan.problems import BadInput, Rejected
 
 
@@ -30,11 +30,19 @@ def _text_of(token):
     return token["content"] if isinstance(token, dict) else token
 
 
+def _read_tokenizer(path):
+    text = read_text(path)
+    try:
+        return tokenizers.Tokenizer.from_str(text)
+    except Exception as problem:  # the package raises no narrower one
+        raise BadInput("malformed_json", f"malformed tokenizer: {problem}", file=str(path)) from None
+
+
 class Chat:
     def __init__(self, directory, per_tile):
         folder = pathlib.Path(directory)
-        settings = json.loads(read_text(folder / "tokenizer_config.json"))
-        self.tokenizer = tokenizers.Tokenizer.from_str(read_text(folder / "tokenizer.json"))
+        settings = read_object(folder / "tokenizer_config.json")
+        self.tokenizer = _read_tokenizer(folder / "tokenizer.json")
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         own = {**settings, **(settings.get("extra_special_tokens") or {})}
@@ -51,7 +59,11 @@ class Chat:
         environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
         environment.globals["raise_exception"] = _raise_exception
-        self._template = environment.from_string(self.template_text)
+        try:
+            self._template = environment.from_string(self.template_text)
+        except jinja2.TemplateError as problem:
+            raise BadInput("malformed_template", f"the chat template is malformed: {problem}",
+                           file=str(folder), key="chat_template") from None
 
     @staticmethod
     def _find_template(folder, settings):
@@ -69,7 +81,7 @@ class Chat:
         try:
             return self._template.render(messages=messages, add_generation_prompt=prompt,
                                          **self._variables)
-        except jinja2.TemplateError as problem:
+        except Exception as problem:  # whatever a template does with a row
             raise Rejected("template_refuses", f"the chat template refuses: {problem}") from None
 
     def _answers(self, messages, text):
@@ -96,6 +108,10 @@ class Chat:
         marked = [{**message, "content": message["content"].replace(PLACEHOLDER, one)}
                   for message in messages]
         text = self._render(marked, False)
+        try:
+            text.encode()
+        except UnicodeEncodeError as problem:
+            raise Rejected("malformed_text", f"the text holds half a character: {problem.reason}") from None
         spans = self._answers(marked, text)
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, np.uint32)

@@ -16,7 +16,7 @@ class VisionSettings:
     vision_tokens: int  # of the vision tower, a tile
 
 
-def _json(path):
+def read_object(path):
     try:
         document = json.loads(read_text(path))
     except ValueError as problem:
@@ -40,14 +40,14 @@ def read_vision_settings(directory, max_tiles):
     folder = pathlib.Path(directory)
     own, joint = folder / "preprocessor_config.json", folder / "processor_config.json"
     path = own if own.exists() or not joint.exists() else joint
-    processor = _json(path)
+    processor = read_object(path)
     processor = processor.get("image_processor", processor)
     size = processor.get("size")
     if not isinstance(size, dict) or size.get("height") != size.get("width"):
         raise BadInput("unsupported_model", "tiles are squares", file=str(path), key="size", value=size)
     side = _whole(size, "height", None, path)
     config_path = folder / "config.json"
-    config = _json(config_path)
+    config = read_object(config_path)
     patch = config.get("vision_config", {}).get("patch_size", 14)
     patch = patch[0] if isinstance(patch, list) else patch
     if not isinstance(patch, int) or patch < 1 or side % patch:

@@ -50,10 +50,13 @@ class PreparedWriter:
     def __init__(self, target):
         self.target = pathlib.Path(os.path.abspath(target))
         self._check_replaceable()
-        self.target.parent.mkdir(parents=True, exist_ok=True)
         self.folder = self.target.with_name(f".{self.target.name}.omnibal-scan-{os.getpid()}")
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
+        try:
+            self.folder.mkdir(parents=True)
+        except OSError as problem:
+            raise BadInput("write_failed", f"nothing can be written there: {problem.strerror}",
+                           file=str(self.target)) from None
         self.streams = {name: NpyStream(self.folder / f"{name}.npy", dtype, columns)
                         for name, (dtype, columns) in self.STREAMS.items()}
         for name in ("token_offsets", "image_offsets", "image_path_offsets"):

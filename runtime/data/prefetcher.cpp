@@ -2,6 +2,8 @@
 #include "omnibal/runtime/data/prefetcher.h"
 
 #include <cassert>
+#include <exception>
+#include <string>
 
 namespace omnibal::runtime {
 
@@ -41,6 +43,15 @@ Result<PackArrays> Prefetcher::next() {
   return pack;
 }
 
+Result<PackArrays> Prefetcher::load(std::int64_t pack) const {
+  try {
+    return source_.load(pack);
+  } catch (const std::exception& problem) {  // memory, of libraries that decode
+    return Error(ErrorCode::kInternal,
+                 std::string("a pack could not be loaded: ") + problem.what());
+  }
+}
+
 void Prefetcher::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -51,7 +62,7 @@ void Prefetcher::run() {
     requested_.pop_front();
     loading_ = true;
     lock.unlock();
-    Result<PackArrays> loaded = source_.load(pack);
+    Result<PackArrays> loaded = load(pack);
     lock.lock();
     loading_ = false;
     loaded_.push_back(std::move(loaded));

@@ -10,7 +10,7 @@
 namespace omnibal::runtime {
 namespace {
 
-constexpr std::int64_t kLargestGrid = 1 << 16;  // tiles a side
+constexpr std::int64_t kLargestGrid = 1 << 12;  // tiles a side
 
 Error wrong(const std::string& file, std::string what) {
   return Error(ErrorCode::kOutOfRange, std::move(what)).in_file(file);

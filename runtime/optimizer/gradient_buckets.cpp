@@ -57,6 +57,11 @@ GradientBuckets::GradientBuckets(const std::vector<TrainedParameter>& parameters
     }
     bucket.layout = std::move(layout);
   }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {  // those without elements: the type counts
+    if (bucket_of_[i] == kNoBucket) {
+      attach(i, at::zeros({0}, at::dtype(gradient_type(parameters[i].tensor.scalar_type()))));
+    }
+  }
 }
 
 GradientBuckets::~GradientBuckets() {

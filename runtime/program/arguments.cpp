@@ -136,6 +136,11 @@ Result<TrainConfig> read_config(const Arguments& arguments) {
   for (const auto& [key, value] : arguments.keys) {
     OMNIBAL_RETURN_IF_ERROR(override_key(document, key, value));
   }
+  if (document.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "what is to be trained?")
+        .at_key("--config")
+        .with_hint("give --config train.toml (docs/formats/train.md), or its keys as flags");
+  }
   return parse_train_config(document, arguments.config);
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "omnibal/codec/atomic_write.h"
 #include "train/agreement.h"
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCheckpointFormat = "omnibal.checkpoint";
 constexpr std::string_view kDocument = "checkpoint.json";
 constexpr std::string_view kPrefix = "step-";
+constexpr std::size_t kStepDigits = 8;  // or more
 
 std::string rank_file(const std::string& directory, std::int64_t rank) {
   return fmt::format("{}/rank-{}.safetensors", directory, rank);
@@ -30,15 +33,23 @@ codec::DirectoryKind kind_of(int num_ranks) {
   return kind;
 }
 
+/// As save_checkpoint names them: other folders are the user's own.
+bool is_named(std::string_view name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kStepDigits) return false;
+  return name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+}
+
 /// Whole checkpoints under `root`, the latest first.
 std::vector<std::string> checkpoints_in(const std::string& root) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
-    const bool named = entry.path().filename().string().starts_with(kPrefix);
-    if (named && fs::exists(entry.path() / kDocument, ignored)) found.push_back(entry.path());
+    if (is_named(entry.path().filename().string()) && fs::exists(entry.path() / kDocument, ignored))
+      found.push_back(entry.path());
   }
-  std::ranges::sort(found, std::greater());
+  std::ranges::sort(found, std::greater(), [](const std::string& path) {
+    return std::pair(path.size(), path);  // more digits are more steps
+  });
   return found;
 }
 
@@ -63,7 +74,8 @@ codec::Json document_of(const CheckpointContent& content, int num_ranks) {
 
 Status save_checkpoint(const std::string& root, const CheckpointContent& content,
                        Communicator& world, std::int64_t keep) {
-  const std::string target = fmt::format("{}/{}{:08}", root, kPrefix, content.optimizer.step());
+  const std::string target =
+      fmt::format("{}/{}{:0{}}", root, kPrefix, content.optimizer.step(), kStepDigits);
   std::optional<codec::StagedDirectory> staged;
   Status own;
   if (world.rank() == 0) {

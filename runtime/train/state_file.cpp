@@ -85,6 +85,16 @@ void copy_overlap(const ShardPiece& from, const std::byte* source, const ShardPi
   }
 }
 
+/// Of a piece whose shape is known to be right.
+bool lies_within(const ShardPiece& piece) {
+  const std::int64_t whole =
+      piece.shape.empty() ? 1 : piece.shape[static_cast<std::size_t>(piece.split_dimension)];
+  if (piece.held.begin > whole || piece.held.count > whole - piece.held.begin) return false;
+  const auto [outer, inner] = extents_of(piece);
+  const std::int64_t elements = outer * piece.held.count * inner;
+  return piece.begin <= elements && piece.size <= elements - piece.begin;
+}
+
 }  // namespace
 
 Status write_state_file(const std::string& path, Optimizer& optimizer,
@@ -151,6 +161,10 @@ Status StateFiles::fill_piece(const StatePiece& state, const Parameter& paramete
       OMNIBAL_ASSIGN(const TensorView values, source.file->find(name));
       if (source.piece.shape != to.shape || source.piece.split_dimension != to.split_dimension) {
         return Error(ErrorCode::kConflictingKeys, "a parameter was saved with another shape")
+            .at_key(name);
+      }
+      if (!lies_within(source.piece)) {
+        return Error(ErrorCode::kMalformedSafetensors, "a state is larger than its parameter")
             .at_key(name);
       }
       if (values.dtype != own.dtype || static_cast<std::int64_t>(values.bytes.size()) !=

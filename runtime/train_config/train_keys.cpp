@@ -26,7 +26,7 @@ constexpr std::array kKeys = {
     TrainKey{"loss", "what tokens count: token, sample or square-root [token]"},
     TrainKey{"steps", "steps of the whole training [as many as the epochs have]"},
     TrainKey{"epochs", "times that the plan is run through [1]"},
-    TrainKey{"seed", "of all randomness [0]"},
+    TrainKey{"seed", "kept with checkpoints; nothing is drawn without dropout [0]"},
     TrainKey{"log", "JSON Lines, a row a step", true},
     TrainKey{"watchdog", "seconds that a rank may neither compute nor wait [20]"},
     TrainKey{"optimizer.lr", "learning rate at its highest [1e-4]"},
@@ -70,7 +70,12 @@ Status override_key(codec::Json& document, std::string_view key, std::string_vie
   if (dot == std::string_view::npos) {
     document[std::string(key)] = value;
   } else {
-    document[std::string(key.substr(0, dot))][std::string(key.substr(dot + 1))] = value;
+    codec::Json& table = document[std::string(key.substr(0, dot))];
+    if (!table.is_null() && !table.is_object()) {
+      return Error(ErrorCode::kWrongType, "a table is needed")
+          .at_key(std::string(key.substr(0, dot)));
+    }
+    table[std::string(key.substr(dot + 1))] = value;
   }
   return {};
 }

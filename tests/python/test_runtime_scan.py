@@ -2,7 +2,7 @@
 """omnibal-scan: annotations and pictures into a corpus directory with tokens."""
 import json
 import os
-import subprocess
+import shutil
 import sys
 
 import pytest
@@ -16,75 +16,11 @@ import tokenizers  # noqa: E402
 from PIL import Image, ImageOps  # noqa: E402
 
 import image_files  # noqa: E402
-from byte_tokenizer import save_tokenizer  # noqa: E402
+from scan_folder import GOOD, folder, model, row, turns  # noqa: E402, F401
 
 sys.path.insert(0, str(ROOT / "python"))
 from omnibal_scan import pictures  # noqa: E402
 
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A model directory with a byte-level tokenizer, ChatML, and tiles of 56 pixels (4 tokens)."""
-    folder = tmp_path_factory.mktemp("model")
-    save_tokenizer(folder)
-    processor = {"size": {"height": 56, "width": 56}, "min_patches": 1, "max_patches": 12}
-    config = {"vision_config": {"patch_size": [14, 14]}, "image_seq_length": 4}
-    for name, content in (("preprocessor_config", processor), ("config", config)):
-        (folder / f"{name}.json").write_text(json.dumps(content))
-    return folder
-
-
-class Folder:
-    """A data set under construction, and what the scan made of it."""
-
-    def __init__(self, path, model):
-        self.path, self.model = path, model
-        self.out = path / "out"
-
-    def picture(self, name, width=64, height=48):
-        Image.new("RGB", (width, height), (9, 99, 199)).save(self.path / name, format="PNG")
-
-    def run(self, rows, *options, meta=None, env=None):
-        text = rows if isinstance(rows, (str, bytes)) else "\n".join(map(json.dumps, rows))
-        (self.path / "rows.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
-        meta = meta or {"set": {"root": ".", "annotation": "rows.jsonl"}}
-        (self.path / "meta.json").write_text(json.dumps(meta))
-        return subprocess.run(
-            [sys.executable, "-m", "omnibal_scan", self.path / "meta.json", "--model", self.model,
-             "--out", self.out, "--json", *options], capture_output=True, text=True, timeout=120,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **(env or {})})
-
-    def scan(self, rows, *options, **named):
-        done = self.run(rows, *options, **named)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    def column(self, name):
-        return np.load(self.out / f"{name}.npy")
-
-    def reasons(self):
-        lines = (self.out / "rejected.jsonl").read_text().splitlines()
-        return {entry["row"]: entry for entry in map(json.loads, lines)}
-
-
-@pytest.fixture
-def folder(tmp_path, model):
-    made = Folder(tmp_path, model)
-    made.picture("a.png")
-    return made
-
-
-def row(question="q", answer="a", **keys):
-    return {"conversations": [{"from": "human", "value": question}, {"from": "gpt", "value": answer}],
-            **keys}
-
-
-def turns(*pairs):
-    return {"conversations": [{"from": role, "value": value} for role, value in pairs]}
-
-
-GOOD = row()
 
 
 def decoded(folder, ids):
@@ -272,6 +208,32 @@ def test_nothing_usable_and_nothing_lost(folder):
     assert done.returncode == 1 and json.loads(done.stdout)["error"]["code"] == "would_overwrite"
     assert (folder.out / "mine.txt").read_text() == "keep"
     assert not [p for p in folder.path.iterdir() if p.name.startswith(".out")]
+
+
+def test_half_a_character_rejects_its_row_alone(folder):
+    answer = folder.scan([row("q\ud83d"), GOOD])
+    assert answer["samples"] == 1 and folder.reasons()[0]["reason"] == "malformed_text"
+
+
+@pytest.mark.parametrize("name, text, code", [
+    ("tokenizer.json", "{", "malformed_json"), ("tokenizer_config.json", "{", "malformed_json"),
+    ("chat_template.jinja", "{% for %}", "malformed_template")])
+def test_malformed_files_of_the_model_are_named(folder, tmp_path, name, text, code):
+    other = tmp_path / "other"
+    shutil.copytree(folder.model, other)
+    (other / name).write_text(text)
+    folder.model = other
+    done = folder.run([GOOD])
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, error["code"]) == (3, code)
+    assert str(other) in error["where"]["file"]
+
+
+def test_where_nothing_can_be_written_is_told(folder):
+    (folder.path / "file").write_text("")
+    folder.out = folder.path / "file" / "out"
+    done = folder.run([GOOD])
+    assert done.returncode == 1 and json.loads(done.stdout)["error"]["code"] == "write_failed"
 
 
 def test_tokens_of_pictures_in_a_text_are_refused(folder):

@@ -17,61 +17,13 @@ for package in ("PIL", "tokenizers", "jinja2", "xxhash"):
     pytest.importorskip(package, reason=f"{package} is not installed (requirements-runtime.txt)")
 
 from conftest import PROGRAM, ask  # noqa: E402
-from transformers import InternVLForConditionalGeneration  # noqa: E402
 
 import small_training  # noqa: E402
 from small_training import train, trainer, write_config  # noqa: E402
+from small_trainings import (  # noqa: E402, F401
+    ALONE, STEPS, folder, logits_of, losses, one_process, opened, prepared)
 
 pytestmark = small_training.NEEDS_PROGRAMS
-
-STEPS = 10
-ALONE = ["--pp", "1", "--dp", "1"]
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """Model, corpus and a plan for two pipelines of two ranks each; a divisor of dp runs the same
-    packs."""
-    folder = tmp_path_factory.mktemp("prepared")
-    small_training.make_model(folder / "model")
-    small_training.make_annotations(folder)
-    small_training.scan(folder)
-    small_training.plan(folder, "--gpus", 4, "--tp", 1, "--pp", 2, "--dp", 2, "--global-batch", 16,
-                        "--schedule", "1f1b", "--out", "plan")
-    return folder
-
-
-@pytest.fixture
-def folder(prepared, tmp_path):
-    """The same, with relative links into it, for one training."""
-    for name in ("model", "corpus", "plan"):
-        (tmp_path / name).symlink_to(prepared / name)
-    write_config(tmp_path, steps=STEPS)
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def one_process(prepared, tmp_path_factory):
-    """(folder, outcome, rows) of a training on one process in fp64."""
-    folder = tmp_path_factory.mktemp("one")
-    for name in ("model", "corpus", "plan"):
-        (folder / name).symlink_to(prepared / name)
-    write_config(folder, steps=STEPS, precision="fp64")
-    return folder, *train(folder, *ALONE)
-
-
-def losses(rows):
-    return [row["loss"] for row in rows]
-
-
-def opened(folder, name="checkpoints/model"):
-    return InternVLForConditionalGeneration.from_pretrained(folder / name, dtype=torch.float64)
-
-
-def logits_of(model):
-    with torch.no_grad():
-        return model(input_ids=torch.arange(20)[None], use_cache=False).logits
-
 
 def test_the_loss_falls_and_the_log_has_a_row_a_step(one_process):
     _, outcome, rows = one_process
@@ -82,21 +34,6 @@ def test_the_loss_falls_and_the_log_has_a_row_a_step(one_process):
         assert 0 < row["supervised"] < row["tokens"] <= row["token_capacity"]
         assert row["seconds"] > 0 and row["peak_bytes"] > row["activation_bytes"] > 0
         assert row["predicted_s"] is None  # of another layout than the plan's
-
-
-@pytest.mark.parametrize("np, flags", [
-    (2, ["--dp", 1]), (4, ["--dp", 1, "--pp", 4]), (2, ["--pp", 1]), (2, [*ALONE, "--tp", 2]),
-    (2, ["--dp", 1, "--schedule", "zb-h1", "--recompute", "full"]), (4, ["--schedule", "zb-v"]), (4, [])],
-    ids=["pp2", "pp4", "dp2", "tp2", "zb-h1", "zb-v x dp2", "pp2xdp2"])
-def test_processes_train_as_one(one_process, folder, np, flags):
-    _, _, expected = one_process
-    outcome, rows = train(folder, "--precision", "fp64", *flags, np=np)
-    assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
-    assert outcome["model"] == "checkpoints/model"
-    one, several = opened(one_process[0]), opened(folder)
-    for name, weight in one.state_dict().items():
-        difference = (several.state_dict()[name] - weight).norm()
-        assert difference <= 1e-9 * weight.norm() + 1e-12, name
 
 
 def test_the_plan_predicts_its_own_layout(folder):
@@ -170,39 +107,6 @@ def test_a_rank_that_is_gone_ends_all_and_is_named(folder, signalled, told):
         assert f"rank {other} is stuck" not in words and f"rank {other} has died" not in words
 
 
-@pytest.mark.parametrize("first, second, np1, np2", [
-    ([], ["--dp", 1], 4, 2), (["--dp", 1], [*ALONE, "--tp", 2], 2, 2), (["--dp", 1], ["--dp", 1, "--pp", 4], 2, 4)],
-    ids=["dp 2 to dp 1", "pp 2 to tp 2", "pp 2 to pp 4"])  # C07
-def test_a_training_goes_on_in_another_layout(one_process, folder, first, second, np1, np2):
-    _, _, expected = one_process
-    train(folder, "--precision", "fp64", "--steps", 3, *first, np=np1)
-    _, rows = train(folder, "--precision", "fp64", *second, np=np2)
-    assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
-
-
-def test_four_replicas_go_on_as_two(folder):
-    small_training.plan(folder, "--gpus", 4, "--tp", 1, "--pp", 1, "--dp", 4, "--global-batch", 16, "--out", "plan4")
-    flags = ["--plan", "plan4", "--precision", "fp64", "--steps", 5]
-    _, expected = train(folder, *flags, "--dp", 1)
-    shutil.rmtree(folder / "checkpoints")
-    train(folder, *flags[:-1], 2, np=4)
-    _, rows = train(folder, *flags, "--dp", 2, np=2)
-    assert losses(rows) == pytest.approx(losses(expected), rel=1e-12)
-
-
-def test_processes_train_as_one_in_fp32(folder):
-    flags = ["--precision", "fp32", "--optimizer-lr", "1e-3"]
-    _, expected = train(folder, *flags, *ALONE)
-    one = opened(folder).state_dict()
-    for processes, layout in ((2, ["--dp", 1]), (2, [*ALONE, "--tp", 2]), (4, [])):
-        shutil.rmtree(folder / "checkpoints")
-        _, rows = train(folder, *flags, *layout, np=processes)
-        assert losses(rows) == pytest.approx(losses(expected), rel=1e-5)
-        several = opened(folder).state_dict()
-        difference = sum((several[name] - weight).norm() ** 2 for name, weight in one.items()) ** 0.5
-        assert difference <= 1e-5 * sum(weight.norm() ** 2 for weight in one.values()) ** 0.5
-
-
 def test_in_fp32_and_bf16(one_process, folder):
     _, _, expected = one_process
     _, rows = train(folder, "--precision", "fp32", np=4)
@@ -239,22 +143,6 @@ def test_the_recomputation_of_the_plan_is_run(prepared, folder):
     for row, other in zip(rows, keeping):
         assert row["activation_bytes"] < other["activation_bytes"]
         assert row["predicted_s"] and other["predicted_s"] is None
-
-
-def test_on_ranks_that_do_not_divide_a_step_every_pack_runs_once(prepared, folder):
-    total = ask("stats", prepared / "corpus")["tokens"]["total"]
-    write_config(folder, epochs=2, precision="fp64")
-    three = ["--pp", 1, "--dp", 3]
-    _, rows = train(folder, *three, np=3)
-    tokens = [sum(row["tokens"] for row in rows if row["epoch"] == epoch) for epoch in (0, 1)]
-    assert tokens == [total] * 2 and rows[-1]["epoch"] == 1
-    shutil.rmtree(folder / "checkpoints")
-    outcome, _ = train(folder, "--steps", 2, np=4)  # as planned, and on three ranks from there
-    assert outcome["step"] == 2
-    outcome, moved = train(folder, *three, np=3)
-    assert outcome["finished"] and moved[-1]["step"] == len(moved)
-    tokens = [sum(row["tokens"] for row in moved if row["epoch"] == epoch) for epoch in (0, 1)]
-    assert tokens == [total] * 2
 
 
 def test_an_unreadable_picture_ends_the_training_and_is_named(prepared, tmp_path):

@@ -104,6 +104,7 @@ TEST(RuntimeCheckpointFiles, AFolderThatIsNotWholeIsNoCheckpoint) {
   Alone alone;
   ASSERT_TRUE(alone.save(1).ok());
   alone.scratch.write("saved/step-00000002/rank-0.safetensors", "a save that was killed");
+  fs::copy(alone.scratch / "saved/step-00000001", alone.scratch / "saved/step-old");
   EXPECT_EQ(latest_checkpoint(alone.scratch / "saved"), alone.scratch / "saved/step-00000001");
 }
 

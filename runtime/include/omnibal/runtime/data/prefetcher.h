@@ -37,6 +37,7 @@ class Prefetcher {
 
  private:
   void run();
+  Result<PackArrays> load(std::int64_t pack) const;
 
   const PackSource& source_;
   const std::size_t depth_;
