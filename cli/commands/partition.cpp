@@ -207,7 +207,7 @@ std::vector<Flag> constraint_flags(PartitionFlags& flags) {
            .target = &flags.restrict,
            .help = "joint: only what a target can express, and what that costs. megatron: "
                    "everything before the LLM on stage 0, the first N blocks of every stage "
-                   "recompute; uniform: equal layer counts",
+                   "recompute; uniform: equal layer counts, or one more on the first stages",
            .choices = plan::restrictions()}};
 }
 
