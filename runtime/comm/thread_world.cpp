@@ -81,11 +81,15 @@ void ThreadWorld::fail(const Error& error) {
 }
 
 void ThreadWorld::fail_locked(const Error& error) {
-  if (!failure_) failure_ = error;
+  if (failure_) return;
+  failure_ = error;
+  messages_.clear();  // nobody comes any more; their operations hold this world
+  meetings_.clear();
 }
 
 void ThreadWorld::send(const Route& route, Message message) {
   const std::lock_guard lock(mutex_);
+  if (failure_) return;
   auto& [senders, receivers] = messages_[route];
   senders.push_back(std::move(message));
   match(senders, receivers, route);
@@ -93,6 +97,7 @@ void ThreadWorld::send(const Route& route, Message message) {
 
 void ThreadWorld::receive(const Route& route, Message message) {
   const std::lock_guard lock(mutex_);
+  if (failure_) return;
   auto& [senders, receivers] = messages_[route];
   receivers.push_back(std::move(message));
   match(senders, receivers, route);
@@ -100,7 +105,7 @@ void ThreadWorld::receive(const Route& route, Message message) {
 
 void ThreadWorld::match(std::deque<Message>& senders, std::deque<Message>& receivers,
                         const Route& route) {
-  if (failure_ || senders.empty() || receivers.empty()) return;
+  if (senders.empty() || receivers.empty()) return;
   const Message sent = std::move(senders.front());
   const Message received = std::move(receivers.front());
   senders.pop_front();
@@ -119,12 +124,13 @@ void ThreadWorld::match(std::deque<Message>& senders, std::deque<Message>& recei
 void ThreadWorld::arrive(const Meeting& meeting, int rank, int num_ranks, const Collective& call,
                          std::shared_ptr<Operation> operation) {
   const std::lock_guard lock(mutex_);
+  if (failure_) return;
   Arrivals& arrivals = meetings_[meeting];
   arrivals.calls.resize(static_cast<std::size_t>(num_ranks));
   arrivals.operations.resize(static_cast<std::size_t>(num_ranks));
   arrivals.calls[static_cast<std::size_t>(rank)] = call;
   arrivals.operations[static_cast<std::size_t>(rank)] = std::move(operation);
-  if (++arrivals.num_arrived == num_ranks && !failure_) finish(arrivals, meeting);
+  if (++arrivals.num_arrived == num_ranks) finish(arrivals, meeting);
 }
 
 void ThreadWorld::finish(Arrivals& arrivals, const Meeting& meeting) {

@@ -2,6 +2,7 @@
 #include "omnibal/runtime/data/prefetcher.h"
 
 #include <cassert>
+#include <chrono>
 #include <exception>
 #include <string>
 
@@ -32,10 +33,12 @@ std::size_t Prefetcher::num_pending() const {
   return requested_.size() + loaded_.size() + (loading_ ? 1 : 0);
 }
 
-Result<PackArrays> Prefetcher::next() {
+Result<PackArrays> Prefetcher::next(const std::function<void()>& on_wait) {
   assert(num_pending() > 0);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !loaded_.empty(); });
+  while (!changed_.wait_for(lock, std::chrono::seconds(1), [&] { return !loaded_.empty(); })) {
+    if (on_wait) on_wait();
+  }
   Result<PackArrays> pack = std::move(loaded_.front());
   loaded_.pop_front();
   lock.unlock();

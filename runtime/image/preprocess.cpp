@@ -67,10 +67,4 @@ PixelValues preprocess(const Image& image, const ImageProcessor& processor, cons
   return fed;
 }
 
-PixelValues blank_tile(const ImageProcessor& processor) {
-  Image white(processor.tiling.tile_size, processor.tiling.tile_size);
-  std::ranges::fill(white.pixels, std::uint8_t{255});
-  return preprocess(white, processor, 1);
-}
-
 }  // namespace omnibal::runtime

@@ -29,8 +29,4 @@ TileGrid choose_tile_grid(std::int64_t width, std::int64_t height, const TilingO
   return best;
 }
 
-int max_tiles_per_image(int max_tiles, std::int64_t num_images) {
-  return static_cast<int>(std::max<std::int64_t>(1, max_tiles / num_images));
-}
-
 }  // namespace omnibal::runtime

@@ -21,6 +21,7 @@ namespace omnibal::runtime {
 class FailureChannel {
  public:
   void listen();
+  /// The other's error, whole; its message says which rank.
   std::optional<Error> heard();
   void tell(const Error& error, int rank, int size);
   void close();

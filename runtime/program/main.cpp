@@ -126,6 +126,9 @@ int run_in(Communicator& world, const Arguments& arguments) {
   if (!done.ok()) {
     world.fail(done.error());
     if (speaks) return print_error(done.error(), arguments.json);
+    if (world.rank() == 1 && done.error().message.starts_with("rank 0 ")) {
+      return print_error(done.error(), false);  // it has died or is stuck: nobody else speaks
+    }
     // Whoever ends first has mpirun end the others: rank 0 is to speak before.
     std::this_thread::sleep_for(std::chrono::seconds(1));
     return error_code_info(done.error().code).exit_code;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -18,10 +19,20 @@ namespace {
 
 constexpr int kCannotStart = 127;
 
-std::atomic<pid_t> child = 0;
+std::atomic<bool> asked_to_stop = false;
 
-void hand_on(int) {
-  if (child > 0) kill(child, SIGUSR1);
+void remember_to_stop(int) { asked_to_stop = true; }
+
+/// Until mpirun ends. Asks it to stop again and again: it hands signals on only once its ranks run.
+int wait_for(pid_t child) {
+  constexpr std::chrono::milliseconds kLook{50};
+  constexpr int kLooksBetweenAsking = 20;
+  int status = 0;
+  for (int look = 0; waitpid(child, &status, WNOHANG) == 0; ++look) {
+    if (asked_to_stop && look % kLooksBetweenAsking == 0) kill(child, SIGUSR1);
+    std::this_thread::sleep_for(kLook);
+  }
+  return status;
 }
 
 std::vector<std::string> command_line(std::int64_t num_processes,
@@ -55,21 +66,20 @@ std::vector<std::string> command_line(std::int64_t num_processes,
 Result<int> run_under_mpirun(std::int64_t num_processes, const std::vector<std::string>& words) {
   const std::vector<std::string> command = command_line(num_processes, words);
   struct sigaction action = {};
-  action.sa_handler = hand_on;
+  action.sa_handler = remember_to_stop;
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaction(signal, &action, nullptr);
   const pid_t started = fork();
   if (started == 0) {
-    for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) ::signal(signal, SIG_DFL);
-    setpgid(0, 0);  // an interrupt of the terminal comes through this process alone
+    for (const int signal : {SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
+    ::signal(SIGUSR1, SIG_IGN);  // by ranks too, until they listen
+    setpgid(0, 0);               // an interrupt of the terminal comes through this process alone
     become(command);
   }
   if (started < 0) {
     return Error(ErrorCode::kInternal,
                  "mpirun cannot be started: " + std::generic_category().message(errno));
   }
-  child = started;
-  int status = 0;
-  while (waitpid(started, &status, 0) < 0 && errno == EINTR) continue;
+  const int status = wait_for(started);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (code != kCannotStart) return code;
   return Error(ErrorCode::kInternal, "mpirun cannot be started")

@@ -7,13 +7,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
+#include "omnibal/codec/process_space.h"
 #include "train/agreement.h"
 
 namespace omnibal::runtime {
@@ -22,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kLongPatience = 600;  // s
+constexpr std::chrono::seconds kAway{5};
 
 std::string file_of(const std::string& directory, int rank) {
   return fmt::format("{}/rank-{}", directory, rank);
@@ -79,11 +83,18 @@ Result<std::shared_ptr<StatusBoard>> StatusBoard::open(const std::string& direct
   if (made.ok()) {
     board->own_->process = getpid();
     board->own_->thread = gettid();
+    const std::string space = codec::process_space();
+    std::copy_n(space.c_str(), std::min(space.size() + 1, sizeof board->own_->space),
+                board->own_->space);
     board->tell_patiently("sets up");
   }
   OMNIBAL_RETURN_IF_ERROR(agree(made, world, "making status files"));
   for (int rank = 0; rank < world.size(); ++rank) {
-    const StatusRecord* const seen = map(file_of(directory, rank), false);
+    StatusRecord* seen = map(file_of(directory, rank), false);
+    if (seen != nullptr && std::strcmp(seen->space, board->own_->space) != 0) {
+      munmap(seen, sizeof(StatusRecord));  // of another host: nothing is known of its processes
+      seen = nullptr;
+    }
     board->seen_.push_back({.record = seen, .changed = Clock::now()});
   }
   return board;
@@ -124,7 +135,12 @@ Status StatusBoard::look_around() {
   ++own_->heartbeat;
   const auto now = Clock::now();
   if (now - looked_ < std::chrono::seconds(1)) return {};
-  looked_ = now;
+  const Clock::time_point before = std::exchange(looked_, now);
+  if (before != Clock::time_point() &&
+      now - before > kAway) {  // stopped, or computing: what the others did meanwhile is not known
+    for (Seen& seen : seen_) seen.changed = now;
+    return {};
+  }
   for (int rank = 0; rank < static_cast<int>(seen_.size()); ++rank) {
     if (rank == rank_) continue;
     OMNIBAL_RETURN_IF_ERROR(look_at(rank, seen_[static_cast<std::size_t>(rank)]));

@@ -28,6 +28,7 @@ struct StatusRecord {
   std::atomic<std::int64_t> heartbeat;   // counts
   std::atomic<std::int64_t> patience_s;  // how long the rank may be silent; 0: it has ended well
   std::int64_t process, thread;
+  char space[16];  // in which `process` is one (codec/process_space.h)
 };
 
 class StatusBoard {
@@ -49,9 +50,11 @@ class StatusBoard {
   /// What was told, with the rank: valid as long as the board, for signal handlers too.
   const char* text() const { return own_->text; }
 
-  /// This rank is alive; once a second looks at the others. Errors, with what the rank did last:
-  /// kPeerFailed (its process is gone), kWaitTooLong (it has neither told anything nor computed for
-  /// longer than its patience).
+  /// This rank is alive, if it does nothing else.
+  void beat() { ++own_->heartbeat; }
+  /// This rank is alive; once a second looks at the others of its host. Errors, with what the rank
+  /// did last: kPeerFailed (its process is gone), kWaitTooLong (it has neither told anything nor
+  /// computed for longer than its patience).
   Status look_around();
 
  private:

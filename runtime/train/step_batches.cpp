@@ -58,8 +58,8 @@ void StepBatches::request_step() {
   ahead_.advance();
 }
 
-Result<PreparedBatch> StepBatches::load(MicroBatchIndex) {
-  OMNIBAL_ASSIGN(const PackArrays pack, prefetcher_.next());
+Result<PreparedBatch> StepBatches::load(MicroBatchIndex, const std::function<void()>& on_wait) {
+  OMNIBAL_ASSIGN(const PackArrays pack, prefetcher_.next(on_wait));
   totals_.weight += pack.weight_sum;
   totals_.tokens += pack.num_tokens();
   totals_.supervised += pack.num_supervised;

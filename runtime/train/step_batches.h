@@ -10,6 +10,7 @@
 // Not the plan's choice of packs: steps/step_reader.h.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "omnibal/base/strong_index.h"
@@ -41,8 +42,9 @@ class StepBatches {
   StepBatches(const PackSource& source, const steps::StepReader& reader, BatchNeeds needs);
 
   void begin_step();
-  /// Errors: those of PackSource::load and prepare.
-  Result<PreparedBatch> load(MicroBatchIndex micro_batch);
+  /// Tells once a second that it waits. Errors: those of PackSource::load and prepare.
+  Result<PreparedBatch> load(MicroBatchIndex micro_batch,
+                             const std::function<void()>& on_wait = {});
   const PackTotals& totals() const { return totals_; }
 
  private:

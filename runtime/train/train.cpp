@@ -68,7 +68,9 @@ Result<PipelineReport> compute(Training& training) {
                                      packs[static_cast<std::size_t>(place)],
                                      schedule::to_text(action)));
   };
-  calls.load = [&](MicroBatchIndex m) { return training.batches->load(m); };
+  calls.load = [&](MicroBatchIndex m) {
+    return training.batches->load(m, [&] { training.board->beat(); });  // reading is no standstill
+  };
   calls.deferral = {
       [&](const at::Tensor& parameter) { training.optimizer->deferred(parameter); },
       [&](const at::Tensor& parameter) { training.optimizer->accumulated(parameter); }};
@@ -96,7 +98,7 @@ Status compute_step(Training& training, Communicator& world, StepRow& row) {
   return {};
 }
 
-StepRow row_of(const Training& training, bool speaks) {
+StepRow row_of(const Training& training) {
   StepRow row;
   row.step = training.optimizer->step() + 1;
   row.num_steps = training.num_steps;
@@ -104,14 +106,13 @@ StepRow row_of(const Training& training, bool speaks) {
   const std::int64_t packs = packs_in_step(training);
   row.token_capacity = packs * cap_of(training, "token_cap");
   row.tile_capacity = packs * cap_of(training, "vision_cap");
-  if (speaks) row.predicted_s = predict(training);
   return row;
 }
 
 /// A step, and whether any rank is asked to stop behind it.
 Result<bool> run_step(Training& training, Communicator& world, LiveBytes& live,
                       const TrainCalls& calls) {
-  StepRow row = row_of(training, world.rank() == 0);
+  StepRow row = row_of(training);
   const auto began = Clock::now();
   live.restart_peak();
   const std::int64_t resting = live.now();
@@ -125,6 +126,7 @@ Result<bool> run_step(Training& training, Communicator& world, LiveBytes& live,
   row.seconds = most[0];
   row.peak_bytes = static_cast<std::int64_t>(most[1]);
   row.activation_bytes = static_cast<std::int64_t>(most[2]);
+  if (world.rank() == 0) row.predicted_s = predict(training);  // not in the time of the step
   training.reader->advance();
   if (training.log) {
     OMNIBAL_RETURN_IF_ERROR(training.log->append(to_json(row).dump() + "\n"));

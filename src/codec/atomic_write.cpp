@@ -3,14 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -18,26 +16,13 @@
 #include <vector>
 
 #include "codec/file_descriptor.h"
-#include "omnibal/codec/hash.h"
 #include "omnibal/codec/json.h"
+#include "omnibal/codec/process_space.h"
 
 namespace omnibal::codec {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Where a process id means something: on this host, and in a container of it that numbers its
-/// processes on its own. Hashed, because host names are anything.
-std::string process_space() {
-  constexpr std::size_t kDigits = 12;
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  std::error_code ignored;
-  Hasher hasher;
-  hasher.add(std::string_view(host.data()));
-  hasher.add(fs::read_symlink("/proc/self/ns/pid", ignored).string());
-  return hasher.hex().substr(0, kDigits);
-}
 
 /// ".plan.omnibal-0123456789ab-": what the temporary names beside "plan" begin with that processes
 /// of this host make; process id and a number follow.

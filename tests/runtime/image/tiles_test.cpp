@@ -50,11 +50,5 @@ TEST(RuntimeTiles, ATieGoesToTheGridMetLastIfThePictureIsLargeEnough) {
   EXPECT_EQ(choose_tile_grid(125, 100, two_tiles).columns, 1);
 }
 
-TEST(RuntimeTiles, ManyPicturesOfASampleShareTheCap) {
-  EXPECT_EQ(max_tiles_per_image(12, 1), 12);
-  EXPECT_EQ(max_tiles_per_image(12, 5), 2);
-  for (const int num_images : {7, 13, 40, 100}) EXPECT_EQ(max_tiles_per_image(12, num_images), 1);
-}
-
 }  // namespace
 }  // namespace omnibal::runtime

@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
   const omnibal::Status status = omnibal::runtime::run(**world, argv[1]);
   if (status.ok()) return 0;
   (*world)->fail(status.error());
-  std::printf("rank %d is told: %s\n", (*world)->rank(), status.error().message.c_str());
+  std::printf("rank %d is told: %s, code %d\n", (*world)->rank(), status.error().message.c_str(),
+              omnibal::error_code_info(status.error().code).exit_code);
   std::fflush(stdout);
   // Whoever ends first has mpirun end the others.
   std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -32,8 +33,9 @@ class Prefetcher {
   void request(std::int64_t pack);
   /// Requested and not yet taken.
   std::size_t num_pending() const;
-  /// The pack requested longest ago; waits until it is loaded. There must be one pending.
-  Result<PackArrays> next();
+  /// The pack requested longest ago; waits until it is loaded, and tells so once a second. There
+  /// must be one pending.
+  Result<PackArrays> next(const std::function<void()>& on_wait = {});
 
  private:
   void run();

@@ -41,13 +41,9 @@ struct PixelValues {
   std::vector<float> values;  // [tiles, 3, tile_size, tile_size]; tiles row by row, thumbnail last
 };
 
-/// `max_tiles` is the cap of this picture (max_tiles_per_image), at most that of the processor.
+/// `max_tiles` is the cap of this picture, at most that of the processor.
 PixelValues preprocess(const Image& image, const ImageProcessor& processor, int max_tiles);
 /// On a grid that was chosen before, whatever the picture's shape is now.
 PixelValues preprocess(const Image& image, const ImageProcessor& processor, const TileGrid& grid);
-
-/// The tile that a text-only sample carries so that its rank runs the vision tower: white, as
-/// InternVL's.
-PixelValues blank_tile(const ImageProcessor& processor);
 
 }  // namespace omnibal::runtime

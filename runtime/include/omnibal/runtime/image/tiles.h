@@ -30,7 +30,4 @@ struct TileGrid {
 /// if the picture's area exceeds half of that grid's. One tile if no grid has min..max tiles.
 TileGrid choose_tile_grid(std::int64_t width, std::int64_t height, const TilingOptions& options);
 
-/// The cap for each of `num_images` pictures of one sample: max(1, max_tiles / num_images).
-int max_tiles_per_image(int max_tiles, std::int64_t num_images);
-
 }  // namespace omnibal::runtime
