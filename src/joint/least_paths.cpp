@@ -15,7 +15,7 @@ constexpr int kMostNarrowings = 40;
 constexpr std::int64_t kFewestLabels = 16;
 constexpr std::int64_t kMostLabels = 24;
 constexpr std::int64_t kAffordedLabels = 64'000;  // of all spans together
-constexpr std::int64_t kMostSpans = 20'000;       // however cheap each is
+constexpr std::int64_t kMostSpans = 60'000;       // however cheap each is
 
 std::size_t affordable_labels(const CutWindows& windows) {
   const std::int64_t of_a_span = kAffordedLabels / std::max<std::int64_t>(count_spans(windows), 1);
