@@ -17,11 +17,11 @@
 #include <system_error>
 
 #include "cli/command.h"
-#include "cli/error_json.h"
 #include "cli/options/help.h"
 #include "cli/options/parser.h"
 #include "cli/progress_bar.h"
 #include "omnibal/base/version.h"
+#include "omnibal/codec/error_json.h"
 
 namespace omnibal::cli {
 namespace {
@@ -32,7 +32,7 @@ bool has(const std::vector<std::string>& arguments, std::string_view word) {
 
 int print_error(const Error& error, bool as_json) {
   clear_progress_bar();
-  if (as_json) fmt::print("{}", codec::to_text(error_json(error)));
+  if (as_json) fmt::print("{}", codec::to_text(codec::error_json(error)));
   fmt::print(stderr, "{}", to_text(error));
   return error_code_info(error.code).exit_code;
 }

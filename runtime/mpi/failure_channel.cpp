@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "omnibal/codec/json.h"
+#include "omnibal/codec/error_json.h"
 
 namespace omnibal::runtime {
 namespace {
@@ -19,45 +19,26 @@ constexpr std::size_t kLongestText = 3072;  // small enough to be sent eagerly
 constexpr std::size_t kLongestPart = 700;
 constexpr std::chrono::milliseconds kPatience{100};
 
-std::string shortened(const std::string& text) { return text.substr(0, kLongestPart); }
+void shorten(std::string& text) { text.resize(std::min(text.size(), kLongestPart)); }
 
-codec::Json value_json(const ErrorValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* text = std::get_if<std::string>(&value)) return shortened(*text);
-  return nullptr;
+void shorten(ErrorValue& value) {
+  if (auto* text = std::get_if<std::string>(&value)) shorten(*text);
 }
 
-ErrorValue value_of(const codec::Json& json) {
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return {};
-}
-
-/// [code, message, file, row, key, value, limit, hint], of the same program on both sides.
-std::string to_message(const Error& error) {
-  codec::Json row = error.where.row ? codec::Json(*error.where.row) : codec::Json();
-  const codec::Json parts = {static_cast<int>(error.code), shortened(error.message),
-                             shortened(error.where.file),  row,
-                             shortened(error.where.key),   value_json(error.value),
-                             value_json(error.limit),      shortened(error.hint)};
-  return parts.dump(-1, ' ', true, codec::Json::error_handler_t::replace);
+std::string to_message(Error error) {
+  for (std::string* text : {&error.message, &error.where.file, &error.where.key, &error.hint}) {
+    shorten(*text);
+  }
+  shorten(error.value);
+  shorten(error.limit);
+  return codec::error_json(error).dump(-1, ' ', true, codec::Json::error_handler_t::replace);
 }
 
 Error from_message(const std::string& text, int rank) {
-  const codec::Json parts = codec::Json::parse(text, nullptr, false);
-  if (!parts.is_array() || parts.size() != 8) {  // too long to come whole
-    return Error(ErrorCode::kPeerFailed, fmt::format("rank {}: {}", rank, text));
-  }
-  Error error(static_cast<ErrorCode>(parts[0].get<int>()),
-              fmt::format("rank {}: {}", rank, parts[1].get<std::string>()));
-  error.where = {parts[2], std::nullopt, parts[4]};
-  if (!parts[3].is_null()) error.where.row = parts[3].get<std::int64_t>();
-  error.value = value_of(parts[5]);
-  error.limit = value_of(parts[6]);
-  error.hint = parts[7];
-  return error;
+  std::optional<Error> error = codec::error_of(codec::Json::parse(text, nullptr, false));
+  if (!error) error = Error(ErrorCode::kPeerFailed, text);  // too long to come whole
+  error->message = fmt::format("rank {}: {}", rank, error->message);
+  return *error;
 }
 
 }  // namespace

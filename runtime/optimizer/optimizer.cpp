@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "optimizer/gradient_buckets.h"
@@ -19,6 +20,7 @@ struct Optimizer::Implementation {
   Implementation(std::vector<TrainedParameter> trained, OptimizerOptions chosen, Communicator& same,
                  Communicator& all);
 
+  std::optional<std::size_t> find(const at::Tensor& parameter) const;
   Result<double> gradient_norm();
   void step_bucket(std::size_t bucket, double factor, double lr_factor);
   Status gather_weights();
@@ -105,6 +107,11 @@ Optimizer::Implementation::Implementation(std::vector<TrainedParameter> trained,
   }
 }
 
+std::optional<std::size_t> Optimizer::Implementation::find(const at::Tensor& parameter) const {
+  const auto found = index_of.find(parameter.unsafeGetTensorImpl());
+  return found == index_of.end() ? std::nullopt : std::optional(found->second);
+}
+
 Result<double> Optimizer::Implementation::gradient_norm() {
   double squares = 0;
   for (std::size_t b = 0; b < gradients.size(); ++b) {
@@ -185,16 +192,14 @@ void Optimizer::begin_step(int num_backwards) {
 }
 
 void Optimizer::deferred(const at::Tensor& parameter) {
-  const auto found = implementation_->index_of.find(parameter.unsafeGetTensorImpl());
-  if (found != implementation_->index_of.end()) {
-    implementation_->gradients.deferred(found->second);
+  if (const auto index = implementation_->find(parameter)) {
+    implementation_->gradients.deferred(*index);
   }
 }
 
 void Optimizer::accumulated(const at::Tensor& parameter) {
-  const auto found = implementation_->index_of.find(parameter.unsafeGetTensorImpl());
-  if (found != implementation_->index_of.end()) {
-    implementation_->gradients.accumulated(found->second);
+  if (const auto index = implementation_->find(parameter)) {
+    implementation_->gradients.accumulated(*index);
   }
 }
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <thread>
 
-#include "cli/error_json.h"
 #include "omnibal/base/version.h"
+#include "omnibal/codec/error_json.h"
 #include "omnibal/runtime/mpi/mpi_ranks.h"
 #include "omnibal/runtime/train/evaluate.h"
 #include "omnibal/runtime/train/freed_memory.h"
@@ -55,7 +55,7 @@ void listen_to_signals() {
 }
 
 int print_error(const Error& error, bool as_json) {
-  if (as_json) fmt::print("{}", codec::to_text(cli::error_json(error)));
+  if (as_json) fmt::print("{}", codec::to_text(codec::error_json(error)));
   fmt::print(stderr, "{}", to_text(error));
   std::fflush(stdout);
   return error_code_info(error.code).exit_code;

@@ -44,8 +44,8 @@ std::vector<std::string> checkpoints_in(const std::string& root) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
-    if (is_named(entry.path().filename().string()) && fs::exists(entry.path() / kDocument, ignored))
-      found.push_back(entry.path());
+    if (!is_named(entry.path().filename().string())) continue;
+    if (fs::exists(entry.path() / kDocument, ignored)) found.push_back(entry.path());
   }
   std::ranges::sort(found, std::greater(), [](const std::string& path) {
     return std::pair(path.size(), path);  // more digits are more steps

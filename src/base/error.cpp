@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
@@ -85,6 +86,11 @@ std::string location(const Error::Where& where) {
 }
 
 }  // namespace
+
+std::optional<ErrorCode> error_code_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kTable, name, &ErrorCodeInfo::name);
+  return found == kTable.end() ? std::nullopt : std::optional(found->code);
+}
 
 const ErrorCodeInfo& error_code_info(ErrorCode code) {
   return kTable[static_cast<std::size_t>(code)];

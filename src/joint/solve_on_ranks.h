@@ -9,9 +9,6 @@
 
 namespace omnibal::joint {
 
-/// Whether the schedule is one of those.
-bool needs_rank_plans(const JointProblem& problem);
-
 /// As joint::solve, after its checks.
 Result<JointAnswer> solve_on_ranks(const JointProblem& problem, const JointOptions& options,
                                    const Evaluator& evaluate);

@@ -77,12 +77,9 @@ std::vector<joint::JointLayer> joint_layers_of(const PipelineProblem& problem) {
 /// Where local moves begin: schedules without an exact program are given more places.
 std::vector<partition::Cuts> seeds_of(const joint::JointProblem& asked,
                                       const std::optional<PipelineChoice>& start) {
-  using schedule::ScheduleKind;
   std::vector<partition::Cuts> seeds;
   if (start) seeds.push_back(start->cuts);
-  if (asked.schedule == ScheduleKind::kOneFOneB || asked.schedule == ScheduleKind::kGPipe) {
-    return seeds;
-  }
+  if (!joint::needs_rank_plans(asked)) return seeds;
   std::vector<double> forward_s;
   for (const joint::JointLayer& layer : asked.layers) forward_s.push_back(layer.forward_s);
   for (auto cuts : {partition::partition_even_layers(static_cast<std::int32_t>(forward_s.size()),

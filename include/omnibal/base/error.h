@@ -76,6 +76,8 @@ struct ErrorCodeInfo {
 
 /// The table's row of `code`.
 const ErrorCodeInfo& error_code_info(ErrorCode code);
+/// The code of that name; nothing if there is none.
+std::optional<ErrorCode> error_code_named(std::string_view name);
 
 /// Nothing, a whole number, a real number or a text.
 using ErrorValue = std::variant<std::monostate, std::int64_t, double, std::string>;

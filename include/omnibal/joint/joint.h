@@ -107,6 +107,10 @@ struct JointProblem {
   std::int32_t chunks = 1;  // stages that a rank runs, as the schedule deals them out
 };
 
+/// Whether ranks run several stages or split their backwards: every schedule but GPipe and 1F1B.
+/// There is no exact program for those.
+bool needs_rank_plans(const JointProblem& problem);
+
 /// Seconds of a step. Infinity: cannot run.
 using Evaluator = std::function<double(const partition::Cuts&, const LayerChoices&)>;
 
